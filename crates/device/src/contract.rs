@@ -1,0 +1,267 @@
+//! What does a device promise, and what may go wrong?
+//!
+//! # The contract
+//!
+//! A [`Device`] is one physical processor, or one software device with planted facts. It is used by one
+//! worker process at a time, from one thread. Everything it cannot do it says in words: an [`Offer`] that
+//! is absent carries its reason, a refused compile is a [`Refusal`] with the verbatim diagnostic, a failed
+//! run is a [`Fault`]. "Unsupported" is data, never a panic.
+//!
+//! **Who validates.** The caller guarantees that a [`GemmSpec`] names an offered (path, triple), that the
+//! shape's extents are at least 1, and that matrices bound have exactly the spec's formats and extents.
+//! Backends check all three again in debug builds only. What the caller cannot foresee (a shape that a
+//! kernel refuses, a compiler that dies, memory that runs out) is the backend's to report.
+//!
+//! **Ladder.** `compile` may refuse at [`Rung::Compile`]; `load` may refuse at [`Rung::Load`]; `run` may
+//! fault. A backend that compiles ahead of time still answers all three, in order.
+//!
+//! **Time.** [`Sample::time`] is the device's own best timer around one repetition, whole product
+//! included and nothing else: no packing of inputs that a user could do once, no copy to or from the host,
+//! unless the path needs them on every call (then the backend's docs say so). A virtual clock is allowed only
+//! for devices of kind [`Kind::Simulated`].
+//!
+//! **Output.** After `poison`, until the next `run`, `output` returns [`POISON`] bytes; after `run` it
+//! returns the product written by the last repetition. A repetition that leaves an element unwritten is therefore seen.
+//!
+//! **Process death is allowed.** A backend may crash or hang its process: the caller runs it in a worker
+//! with a timeout and a memory limit. It must not leave other processes or devices harmed.
+
+use rigel_numerics::{Matrix, Megahertz, Shape, Time, Triple};
+use serde::{Deserialize, Serialize};
+
+/// The byte that fills a poisoned output.
+pub const POISON: u8 = 0xA5;
+
+/// Whether rows of this device are measured or simulated; it marks every file and figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A physical processor.
+    Measured,
+    /// Software with planted facts.
+    Simulated,
+}
+
+/// Everything about a device that provenance needs. Unknown is empty, never guessed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Description {
+    /// Stable id, unique over machines where the device has one (GPU UUID); for a CPU its model and core count.
+    pub id: String,
+    /// Marketing or model name.
+    pub name: String,
+    /// Backend that speaks for it: `cpu`, `sim`, …
+    pub backend: String,
+    /// Measured or simulated.
+    pub kind: Kind,
+    /// Cores, multiprocessors or GPU cores in use.
+    pub cores: u32,
+    /// Memory that it can address, in bytes.
+    pub memory_bytes: u64,
+    /// Driver (for a CPU: kernel release; for sim: version of the planted truth).
+    pub driver: String,
+    /// Firmware or microcode.
+    pub firmware: String,
+    /// Toolchain and language version, requested and effective.
+    pub toolchain: String,
+    /// Operating system and build.
+    pub os: String,
+    /// Hash or version of the kernel sources.
+    pub kernels: String,
+    /// Clocks as stated by the system, in words.
+    pub clocks: String,
+    /// Features that paths rest on (`avx2`, `fma`, …), sorted.
+    pub features: Vec<String>,
+}
+
+/// What a vendor's document says of a path and triple: the first rung of the ladder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Advertised {
+    /// Whether the document lists it.
+    pub yes: bool,
+    /// Document and section, or why there is none.
+    pub source: String,
+}
+
+/// One (path, triple) that the device has, or that it would have were something present.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Offer {
+    /// Path name: `scalar`, `tiled`, `avx512-fma`, …
+    pub path: String,
+    /// The type triple.
+    pub triple: Triple,
+    /// What the vendor's document says.
+    pub advertised: Advertised,
+    /// Empty when it can be tried here; else the reason why not, in words.
+    pub absent: String,
+    /// Rough operations per second, for estimates of duration only; never reported.
+    pub rough_rate: f64,
+    /// The limit that the vendor states for this path, if any.
+    pub stated: Option<Stated>,
+    /// Whether a ceiling loop exists.
+    pub has_ceiling: bool,
+}
+
+/// A limit from a vendor's document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stated {
+    /// Operations per core and core-clock cycle.
+    pub operations_per_cycle_per_core: f64,
+    /// Document and section.
+    pub source: String,
+}
+
+/// Cache state at the start of each repetition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cache {
+    /// Operands as the previous repetition left them.
+    Warm,
+    /// Operand buffers rotated over at least twice the last-level cache.
+    Cold,
+}
+
+/// One product to compile.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct GemmSpec {
+    /// Path name.
+    pub path: String,
+    /// Type triple.
+    pub triple: Triple,
+    /// Extents.
+    pub shape: Shape,
+    /// Launch tile, one of [`Device::tiles`].
+    pub tile: String,
+}
+
+/// One ceiling loop to compile: operands stay in registers (or the unit's own memory).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CeilingSpec {
+    /// Path name.
+    pub path: String,
+    /// Type triple.
+    pub triple: Triple,
+    /// Variant, one of [`Device::ceiling_variants`]: independent chains × threads, `ilp8x2`.
+    pub variant: String,
+}
+
+/// One timed repetition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Device time of the repetition.
+    pub time: Time,
+    /// Core clock around it, where it can be read or estimated.
+    pub clock: Option<Megahertz>,
+}
+
+/// A rung at which a kernel can be refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rung {
+    /// The compiler refused.
+    Compile,
+    /// The loader, driver or pipeline creation refused.
+    Load,
+}
+
+/// A kernel that does not come into being.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[error("refused at {rung:?}: {diagnostic}")]
+pub struct Refusal {
+    /// Where.
+    pub rung: Rung,
+    /// The verbatim diagnostic, or the backend's reason.
+    pub diagnostic: String,
+}
+
+/// A kernel that came into being and did not finish.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+pub enum Fault {
+    /// The device or host refused an allocation.
+    #[error("out of memory: {0}")]
+    OutOfMemory(String),
+    /// The device does not answer any more.
+    #[error("device lost: {0}")]
+    DeviceLost(String),
+    /// The kernel reported an error.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// A service that this device has not, with the reason.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Absent(pub String);
+
+/// A compiled product. Calls come in the order load, bind, then any of poison, run, output.
+pub trait Gemm {
+    /// Makes the kernel ready to launch.
+    fn load(&mut self) -> Result<(), Refusal>;
+    /// Copies the input bytes to the device (and packs them where the path's contract says that a user packs once).
+    fn bind(&mut self, a: &Matrix, b: &Matrix) -> Result<(), Fault>;
+    /// Fills the whole output with [`POISON`].
+    fn poison(&mut self) -> Result<(), Fault>;
+    /// Runs `repetitions` products back to back, each timed on its own.
+    fn run(&mut self, repetitions: usize, cache: Cache) -> Result<Vec<Sample>, Fault>;
+    /// The output, m × n of the triple's C format.
+    fn output(&mut self) -> Result<Matrix, Fault>;
+}
+
+/// A compiled ceiling loop.
+pub trait Ceiling {
+    /// Operations of one repetition over all threads.
+    fn operations(&self) -> u64;
+    /// Runs and times repetitions.
+    fn run(&mut self, repetitions: usize) -> Result<Vec<Sample>, Fault>;
+    /// Whether the accumulators hold the exact small integers that the loop must have produced; the reason if not.
+    fn check(&self) -> Result<(), String>;
+}
+
+/// One reading of a meter.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Since the meter was opened.
+    pub time: Time,
+    /// In the meter's unit.
+    pub value: f64,
+}
+
+/// A source of energy or clock readings.
+pub trait Meter {
+    /// Name, unique on the device.
+    fn name(&self) -> &str;
+    /// Unit of [`Reading::value`]: `J` (a counter), `W`, `MHz`.
+    fn unit(&self) -> &str;
+    /// What it covers, in words (`package`, `GPU board`), and what it does not.
+    fn coverage(&self) -> &str;
+    /// Reads it now; the reason when it cannot be read.
+    fn read(&mut self) -> Result<Reading, Absent>;
+}
+
+/// A meter that a user would expect and that is not there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingMeter {
+    /// Name.
+    pub name: String,
+    /// Why it cannot be read, and what would help.
+    pub reason: String,
+}
+
+/// One processor, behind the contract of this module.
+pub trait Device {
+    /// Who it is.
+    fn describe(&self) -> Description;
+    /// Every (path, triple) it has or would have, in a stable order.
+    fn offers(&self) -> Vec<Offer>;
+    /// Candidate launch tiles of a path and triple, best guess first; at least one.
+    fn tiles(&self, path: &str, triple: Triple) -> Vec<String>;
+    /// Variants of a ceiling loop in order of growing parallelism: neighbours in this list decide the plateau.
+    fn ceiling_variants(&self, path: &str, triple: Triple) -> Vec<String>;
+    /// Compiles a product.
+    fn compile(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal>;
+    /// Compiles a ceiling loop.
+    fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal>;
+    /// Meters that exist, and those that do not with the reason.
+    fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>);
+    /// Whether the device still answers; the reason if not. Called after a crash, in a fresh process.
+    fn health(&mut self) -> Result<(), String>;
+}

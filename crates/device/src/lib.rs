@@ -1,0 +1,11 @@
+//! The device contract, its backends, and power meters. The only crate in which `unsafe` may stand.
+//!
+//! Read [`contract`] first: it says what each call promises, who validates what, and which errors exist.
+
+pub mod backends;
+pub mod contract;
+pub mod cpu;
+pub mod meters;
+pub mod sim;
+
+pub use contract::*;

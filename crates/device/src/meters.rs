@@ -1,0 +1,1 @@
+//! Which meters can be read here?

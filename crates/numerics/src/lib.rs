@@ -1,0 +1,29 @@
+//! Number formats, input recipes, exact references, error bounds: the arithmetic that everything else stands on.
+//!
+//! This crate is pure: no files, no devices, no clocks, no `unsafe`. Every value is a bit pattern of a
+//! [`Format`]; every matrix is a row-major [`Matrix`] of such patterns; every input element is a function
+//! of (seed, recipe, operand, row, column) that needs integer arithmetic only ([`Recipe`]).
+#![forbid(unsafe_code)]
+
+pub mod block;
+pub mod bound;
+mod codec;
+pub mod double_double;
+pub mod exact;
+pub mod format;
+pub mod matrix;
+pub mod packing;
+pub mod recipe;
+pub mod reference;
+pub mod rounding;
+pub mod shape;
+pub mod triple;
+pub mod units;
+
+pub use format::Format;
+pub use matrix::Matrix;
+pub use recipe::{Operand, Recipe};
+pub use rounding::{Overflow, Rounding};
+pub use shape::Shape;
+pub use triple::Triple;
+pub use units::{Megahertz, Time};
