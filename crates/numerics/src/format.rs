@@ -149,7 +149,13 @@ impl Format {
 
     /// The fields of a floating format, `None` for integers.
     pub const fn floating(self) -> Option<Floating> {
-        const fn f(sign_bits: u32, exponent_bits: u32, fraction_bits: u32, bias: i32, specials: Specials) -> Option<Floating> {
+        const fn f(
+            sign_bits: u32,
+            exponent_bits: u32,
+            fraction_bits: u32,
+            bias: i32,
+            specials: Specials,
+        ) -> Option<Floating> {
             Some(Floating { sign_bits, exponent_bits, fraction_bits, bias, specials })
         }
         match self {
@@ -200,7 +206,9 @@ impl fmt::Display for Format {
 
 /// A format name that is not one of [`Format::ALL`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown format `{0}`; known: f64 f32 tf32 f16 bf16 e4m3 e5m2 e4m3_fnuz e5m2_fnuz e2m1 e2m3 e3m2 e8m0 ue4m3 i32 i8 u8 i4 u4 i2")]
+#[error(
+    "unknown format `{0}`; known: f64 f32 tf32 f16 bf16 e4m3 e5m2 e4m3_fnuz e5m2_fnuz e2m1 e2m3 e3m2 e8m0 ue4m3 i32 i8 u8 i4 u4 i2"
+)]
 pub struct UnknownFormat(pub String);
 
 impl FromStr for Format {

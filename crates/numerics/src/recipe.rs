@@ -32,8 +32,14 @@ pub enum Recipe {
 
 impl Recipe {
     /// Every recipe.
-    pub const ALL: [Recipe; 6] =
-        [Recipe::Uniform, Recipe::NearNormal, Recipe::Constant, Recipe::Zeros, Recipe::SmallIntegers, Recipe::HostileLadder];
+    pub const ALL: [Recipe; 6] = [
+        Recipe::Uniform,
+        Recipe::NearNormal,
+        Recipe::Constant,
+        Recipe::Zeros,
+        Recipe::SmallIntegers,
+        Recipe::HostileLadder,
+    ];
 
     /// The stable name, as it stands in files.
     pub const fn name(self) -> &'static str {

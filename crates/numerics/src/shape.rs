@@ -50,7 +50,8 @@ impl FromStr for Shape {
     type Err = BadShape;
     fn from_str(s: &str) -> Result<Self, Self::Err> {
         let bad = || BadShape(s.to_owned());
-        let parts: Vec<usize> = s.split('x').map(|p| p.parse::<usize>().map_err(|_| bad())).collect::<Result<_, _>>()?;
+        let parts: Vec<usize> =
+            s.split('x').map(|p| p.parse::<usize>().map_err(|_| bad())).collect::<Result<_, _>>()?;
         let shape = match parts[..] {
             [n] => Shape::cube(n),
             [m, n, k] => Shape::new(m, n, k),

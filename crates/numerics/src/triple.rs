@@ -40,7 +40,11 @@ impl Triple {
     /// For people: `e4m3·e4m3 → f32`, or just `e4m3 → f32` when both operands share a type.
     pub fn pretty(self) -> String {
         let acc = if self.acc == self.c { String::new() } else { format!(" (acc {})", self.acc) };
-        if self.a == self.b { format!("{} → {}{acc}", self.a, self.c) } else { format!("{}·{} → {}{acc}", self.a, self.b, self.c) }
+        if self.a == self.b {
+            format!("{} → {}{acc}", self.a, self.c)
+        } else {
+            format!("{}·{} → {}{acc}", self.a, self.b, self.c)
+        }
     }
 }
 
@@ -65,7 +69,9 @@ pub enum BadTriple {
     #[error(transparent)]
     Format(#[from] UnknownFormat),
     /// Integers and floats are mixed between operands and output.
-    #[error("`{0}` mixes integer operands with a floating output or the reverse; both sides must be integers or both floats")]
+    #[error(
+        "`{0}` mixes integer operands with a floating output or the reverse; both sides must be integers or both floats"
+    )]
     Mixed(String),
 }
 

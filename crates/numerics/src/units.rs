@@ -54,7 +54,13 @@ impl FromStr for Time {
         let bad = || BadTime(s.to_owned());
         let (whole, part) = s.split_once('.').unwrap_or((s, ""));
         let digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit());
-        if whole.is_empty() || !digits(whole) || !digits(part) || part.len() > 3 || s.ends_with('.') || (!part.is_empty() && part.ends_with('0')) {
+        if whole.is_empty()
+            || !digits(whole)
+            || !digits(part)
+            || part.len() > 3
+            || s.ends_with('.')
+            || (!part.is_empty() && part.ends_with('0'))
+        {
             return Err(bad());
         }
         let whole: u64 = whole.parse().map_err(|_| bad())?;
