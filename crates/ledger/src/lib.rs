@@ -1,1 +1,18 @@
-//! stub
+//! Cells, rows, provenance, statistics, verdict rules, store and verify: what a run says and how anybody checks it.
+//!
+//! This crate knows files, not devices. Everything in it is a pure step over plain data except [`store`].
+#![forbid(unsafe_code)]
+
+pub mod facts;
+pub mod gate;
+pub mod plan;
+pub mod provenance;
+pub mod rows;
+pub mod statistics;
+pub mod store;
+pub mod verdict;
+pub mod verify;
+
+pub use plan::Plan;
+pub use provenance::Provenance;
+pub use rows::{CellId, CellRow, FactRow, Outcome, PowerRow, Probe, SampleRow, WitnessRow};

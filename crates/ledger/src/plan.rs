@@ -1,0 +1,142 @@
+//! What was asked: which probes, over which axes, by which thresholds, fixed before the first cell?
+
+use crate::rows::{CacheState, Probe};
+use rigel_numerics::{Recipe, Shape, Triple};
+use serde::{Deserialize, Serialize};
+
+/// A resolved plan: `plan.toml` of a run. Its BLAKE3 hash is the run's configuration hash.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Name, the preset's or the file's.
+    pub name: String,
+    /// Master seed: inputs, order of cells, resampling.
+    pub seed: u64,
+    /// Probes, in the order in which they run.
+    pub probes: Vec<Probe>,
+    /// How much is sampled.
+    pub sampling: Sampling,
+    /// Numbers that verdicts use.
+    pub thresholds: Thresholds,
+    /// What a worker may take.
+    pub limits: Limits,
+    /// What triples are judged against.
+    #[serde(rename = "match")]
+    pub matches: Match,
+    /// The dull explanations.
+    pub baselines: Baselines,
+    /// Which paths and triples take part.
+    pub select: Select,
+    /// Axes of the probe `types`.
+    pub types: TypesAxes,
+    /// Axes of the probe `throughput` (and `clocks`, which reads the same cells).
+    pub throughput: ThroughputAxes,
+}
+
+/// How much is sampled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sampling {
+    /// Fresh processes a block is repeated in; at least 6 for a verdict.
+    pub processes: u32,
+    /// Repetitions of a cell over all its processes.
+    pub repetitions: u32,
+    /// Repetitions over all processes that a slow cell must reach before its budget may stop it; at least 30.
+    pub minimum_repetitions: u32,
+    /// Device seconds for one cell in one process, after which it may stop once it has its share of the minimum.
+    pub budget_s: f64,
+    /// Half-width of the 95 % interval, relative to the median, at which a cell may stop early; 0 = never.
+    pub precision: f64,
+    /// Repetitions a cell takes in a row before the next cell has its turn.
+    pub burst: u32,
+    /// Pilot repetitions of each candidate launch tile.
+    pub pilot: u32,
+}
+
+/// Numbers that verdicts use (design defaults in the presets).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Thresholds {
+    /// `accelerated` when the whole interval of rate ÷ match is at least this.
+    pub accelerated: f64,
+    /// `win` when the whole interval against every baseline is at least this.
+    pub win: f64,
+    /// `same rate` when the whole interval lies within these two.
+    pub same: [f64; 2],
+    /// A cell decides only when its match reaches this share of its own ceiling.
+    pub ceiling_share: f64,
+    /// Relative difference of neighbours that still is a plateau.
+    pub plateau: f64,
+    /// Coarse cap of |ĉ − c| / Σ|a||b| below which an out-of-bound result is `imprecise` rather than `wrong`.
+    pub coarse_cap: f64,
+    /// Products whose every element is checked: at most this many terms m·n·k.
+    pub full_check: u64,
+}
+
+/// What a worker may take.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Seconds without any message from a worker after which it counts as hung.
+    pub timeout_s: f64,
+    /// Address space of a worker in MiB; 0 = no limit.
+    pub memory_mib: u64,
+}
+
+/// What triples are judged against.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Match {
+    /// The match: on the same path, and on the device's fastest path.
+    pub triple: Triple,
+    /// The triples that are judged; empty = every other one whose operands are not wider.
+    pub judged: Vec<Triple>,
+}
+
+/// Paths that stand for the dull explanations; empty = not present on this device, and the verdict says so.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Baselines {
+    /// A: the scalar roofline (a limit, not a rival).
+    pub a: String,
+    /// B: naive tiled product.
+    pub b: String,
+    /// C: the older matrix or vector instruction.
+    pub c: String,
+    /// D: the standard path of the match.
+    pub d: String,
+}
+
+/// Which paths and triples take part; empty lists mean all that the device offers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Select {
+    /// Path names.
+    pub paths: Vec<String>,
+    /// Type triples.
+    pub triples: Vec<Triple>,
+}
+
+/// Axes of the probe `types`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TypesAxes {
+    /// Shapes every rung must get right.
+    pub shapes: Vec<Shape>,
+    /// Recipes.
+    pub recipes: Vec<Recipe>,
+}
+
+/// Axes of the probe `throughput`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThroughputAxes {
+    /// Shapes.
+    pub shapes: Vec<Shape>,
+    /// Recipes; at least one that can fail its gate.
+    pub recipes: Vec<Recipe>,
+    /// Cache states.
+    pub caches: Vec<CacheState>,
+    /// Whether ceiling loops are measured.
+    pub ceilings: bool,
+}
