@@ -7,8 +7,10 @@
 
 pub mod block;
 pub mod bound;
-mod codec;
+pub mod codec;
+pub mod decode_row;
 pub mod double_double;
+mod encode;
 pub mod exact;
 pub mod format;
 pub mod matrix;

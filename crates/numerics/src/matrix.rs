@@ -35,4 +35,10 @@ impl Matrix {
         let w = Self::row_bytes(self.format, self.cols);
         &self.bytes[r * w..(r + 1) * w]
     }
+
+    /// The bytes of row `r`, to write.
+    pub fn row_mut(&mut self, r: usize) -> &mut [u8] {
+        let w = Self::row_bytes(self.format, self.cols);
+        &mut self.bytes[r * w..(r + 1) * w]
+    }
 }

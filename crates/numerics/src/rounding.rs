@@ -32,12 +32,20 @@ impl Rounding {
     ];
 }
 
-/// What becomes of a finite value beyond the largest finite code after rounding, and of infinities.
+/// What becomes of a value beyond the largest finite code.
+///
+/// OCP OFP8 1.0 asks for both behaviours of every conversion to an 8-bit float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overflow {
-    /// The largest finite code of that sign (`satfinite`); infinities too.
+    /// The largest finite code of that sign (`satfinite`); infinities too. Integers clamp to their range.
     Saturate,
-    /// Infinity where the format has one (subject to the rounding direction, as IEEE 754), else NaN; formats with neither saturate.
+    /// Infinity where the format has one, else NaN, each only where the rounding direction points away from the
+    /// largest finite code, as IEEE 754 has it; formats with neither saturate. Integers wrap modulo 2^bits.
     Ieee,
+}
+
+impl Overflow {
+    /// Both behaviours.
+    pub const ALL: [Overflow; 2] = [Overflow::Saturate, Overflow::Ieee];
 }
