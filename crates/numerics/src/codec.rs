@@ -53,7 +53,13 @@ impl Layout {
         (sign << width | magnitude) << self.ignored
     }
 
-    /// 2^e as the least step that the format has at magnitude `m`: (significand, exponent) of that magnitude.
+    /// Whether a zero keeps its sign.
+    #[inline]
+    pub(crate) const fn has_negative_zero(&self) -> bool {
+        self.fields.sign_bits == 1 && !matches!(self.fields.specials, Specials::NegativeZeroNan)
+    }
+
+    /// (significand, exponent of its last place) of a finite magnitude.
     #[inline]
     const fn scaled(&self, magnitude: u64) -> (u64, i32) {
         let f = self.fields;
@@ -215,8 +221,7 @@ impl Format {
 
     /// The smallest positive value, subnormals included; 1 for integers.
     pub fn min_positive(self) -> f64 {
-        Layout::of(self)
-            .map_or(1.0, |layout| power_of_two(layout.min_exponent - layout.fields.fraction_bits as i32))
+        Layout::of(self).map_or(1.0, |layout| power_of_two(layout.min_exponent - layout.fields.fraction_bits as i32))
     }
 
     /// Whether the format has a sign.

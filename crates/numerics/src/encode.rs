@@ -4,7 +4,6 @@
 //! range had no upper end; what then lies beyond the largest finite code is handled by [`Overflow`].
 
 use crate::codec::Layout;
-use crate::format::Specials;
 use crate::{Format, Overflow, Rounding};
 
 impl Format {
@@ -87,14 +86,7 @@ impl Format {
     }
 
     #[inline]
-    fn encode_integer(
-        self,
-        negative: bool,
-        value: u128,
-        exponent: i32,
-        rounding: Rounding,
-        overflow: Overflow,
-    ) -> u64 {
+    fn encode_integer(self, negative: bool, value: u128, exponent: i32, rounding: Rounding, overflow: Overflow) -> u64 {
         let limit = if negative { self.min_finite_code() } else { self.max_finite_code() };
         let lost = value != 0 && i64::from(exponent) > i64::from(value.leading_zeros()) - 1;
         let rounded = if lost {
@@ -127,7 +119,11 @@ impl Format {
             Rounding::Down => negative,
             Rounding::Odd => layout.max_magnitude & 1 == 0,
         };
-        if overflow == Overflow::Ieee && away { self.beyond(negative) } else { layout.join(negative, layout.max_magnitude) }
+        if overflow == Overflow::Ieee && away {
+            self.beyond(negative)
+        } else {
+            layout.join(negative, layout.max_magnitude)
+        }
     }
 
     /// Infinity, else NaN, else the largest finite code of that sign.
@@ -138,9 +134,30 @@ impl Format {
 
     fn negative_zero(self) -> u64 {
         match Layout::of(self) {
-            Some(layout) if !matches!(layout.fields.specials, Specials::NegativeZeroNan) => layout.join(true, 0),
+            Some(layout) if layout.has_negative_zero() => layout.join(true, 0),
             _ => 0,
         }
+    }
+}
+
+impl Layout {
+    /// Round to nearest even, saturating, of value · 2^exponent for 0 < value < 2^62: [`Format::encode_scaled`] in 64 bits.
+    ///
+    /// For formats with fraction bits, and places lost at most 62: the caller's values are of moderate size.
+    #[inline]
+    pub(crate) fn nearest(&self, negative: bool, value: u64, exponent: i32) -> u64 {
+        let fraction_bits = self.fields.fraction_bits as i32;
+        let top = exponent + 63 - value.leading_zeros() as i32;
+        let last_place = top.max(self.min_exponent) - fraction_bits;
+        let places = last_place - exponent;
+        let kept = if places <= 0 {
+            value << -places
+        } else {
+            (value + (1 << (places - 1)) - 1 + (value >> places & 1)) >> places
+        };
+        let base = ((last_place + fraction_bits + self.fields.bias - 1) as u64) << self.fields.fraction_bits;
+        let magnitude = (base + kept).min(self.max_magnitude);
+        self.join(negative && (magnitude != 0 || self.has_negative_zero()), magnitude)
     }
 }
 
