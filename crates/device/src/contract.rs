@@ -250,10 +250,17 @@ pub struct MissingMeter {
 pub trait Device {
     /// Who it is.
     fn describe(&self) -> Description;
+    /// Tells the device which of the block's fresh processes this is, from 0; called once, before any compile.
+    /// A physical device ignores it. `sim` uses it to plant effects that differ between processes.
+    fn enter_process(&mut self, _process: u32) {}
     /// Every (path, triple) it has or would have, in a stable order.
     fn offers(&self) -> Vec<Offer>;
     /// Candidate launch tiles of a path and triple, best guess first; at least one.
     fn tiles(&self, path: &str, triple: Triple) -> Vec<String>;
+    /// Extents of a launch tile, so that the ladder can try shapes one below and one above it; `None` where a tile has none.
+    fn tile_extents(&self, _path: &str, _triple: Triple, _tile: &str) -> Option<Shape> {
+        None
+    }
     /// Variants of a ceiling loop in order of growing parallelism: neighbours in this list decide the plateau.
     fn ceiling_variants(&self, path: &str, triple: Triple) -> Vec<String>;
     /// Compiles a product.

@@ -1,10 +1,93 @@
-//! The `sim` backend (being written).
+//! Which software devices are there, and how is one opened?
+//!
+//! `sim` is a device with planted truth: everything a study may find out about it stands in a TOML file, so the study
+//! can be checked against it. Built-in truths stand in `truths/`; a selector `sim:PATH.toml` opens any other. Its clock
+//! is virtual and its rows are marked `simulated` for ever.
+
+pub mod arithmetic;
+mod ceiling;
+pub mod check;
+mod device;
+pub mod draw;
+pub mod fault;
+mod gemm;
+pub mod meter;
+pub mod noise;
+mod product;
+pub mod random;
+pub mod rate;
+pub mod states;
+pub mod timeline;
+pub mod truth;
+mod world;
+mod wrong;
+
+pub use check::BadTruth;
+pub use device::SimDevice;
+pub use draw::Family;
+pub use timeline::Timeline;
+pub use truth::Truth;
 
 use crate::{backends::Backend, contract::Device};
 
 /// The backend's entry in the list.
-pub const BACKEND: Backend = Backend { name: "sim", summary: "", find: || Ok(vec![]), open };
+pub const BACKEND: Backend =
+    Backend { name: "sim", summary: "software devices with planted truth, marked simulated", find, open };
 
-fn open(_: &str) -> Result<Box<dyn Device>, String> {
-    Err("being written".into())
+/// Names and TOML texts of the built-in truths.
+pub const BUILT_IN: &[(&str, &str)] = &[
+    ("plain", include_str!("truths/plain.toml")),
+    ("two-clocks", include_str!("truths/two-clocks.toml")),
+    ("liar", include_str!("truths/liar.toml")),
+    ("hostile", include_str!("truths/hostile.toml")),
+    ("narrow", include_str!("truths/narrow.toml")),
+    ("m4max", include_str!("truths/m4max.toml")),
+];
+
+/// The largest truth file that is read, in bytes.
+const LARGEST_FILE: u64 = 4 << 20;
+
+fn find() -> Result<Vec<String>, String> {
+    Ok(BUILT_IN.iter().map(|(name, _)| format!("sim:{name}")).collect())
+}
+
+fn open(selector: &str) -> Result<Box<dyn Device>, String> {
+    let truth = Truth::select(selector).map_err(|e| format!("{selector}: {e}"))?;
+    Ok(Box::new(SimDevice::new(truth).map_err(|e| format!("{selector}: {e}"))?))
+}
+
+impl Truth {
+    /// The truth that a selector names: `sim:NAME` or `sim:PATH.toml`.
+    pub fn select(selector: &str) -> Result<Truth, BadTruth> {
+        let name = selector.strip_prefix("sim:").unwrap_or_default();
+        if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+            return Truth::parse(text);
+        }
+        if !name.ends_with(".toml") {
+            let known: Vec<&str> = BUILT_IN.iter().map(|(known, _)| *known).collect();
+            return Err(BadTruth::Form(format!(
+                "no built-in truth `{name}`; known: {}; or a file, as `sim:PATH.toml`",
+                known.join(", ")
+            )));
+        }
+        let unreadable = |reason: String| BadTruth::Unreadable { path: name.to_owned(), reason };
+        let size = std::fs::metadata(name).map_err(|e| unreadable(e.to_string()))?.len();
+        if size > LARGEST_FILE {
+            return Err(unreadable(format!("it has {size} bytes; at most {LARGEST_FILE} are allowed")));
+        }
+        Truth::parse(&std::fs::read_to_string(name).map_err(|e| unreadable(e.to_string()))?)
+    }
+
+    /// Reads and checks a truth.
+    pub fn parse(text: &str) -> Result<Truth, BadTruth> {
+        let truth: Truth = toml::from_str(text).map_err(|e| BadTruth::Form(e.to_string()))?;
+        truth.check()?;
+        Ok(truth)
+    }
+
+    /// The truth as TOML. [`Truth::parse`] gives an equal truth back.
+    pub fn to_toml(&self) -> String {
+        // Serialising fails on integers of 2^63 and more alone, and a checked truth holds none.
+        toml::to_string(self).unwrap_or_default()
+    }
 }

@@ -1,0 +1,103 @@
+//! How does a planted truth speak the device contract?
+
+use super::ceiling::SimCeiling;
+use super::gemm::SimGemm;
+use super::random::key;
+use super::truth::Truth;
+use super::world::{Shared, World};
+use super::{check, meter};
+use crate::contract::{
+    Advertised, Ceiling, CeilingSpec, Description, Device, Gemm, GemmSpec, Kind, Meter, MissingMeter, Offer, Refusal,
+    Stated,
+};
+use rigel_numerics::Triple;
+
+/// A software device with planted truth. All times are virtual; only a planted hang waits.
+pub struct SimDevice {
+    world: Shared,
+}
+
+impl SimDevice {
+    /// Opens a device on a truth; the error says which key is wrong and what is allowed.
+    pub fn new(truth: Truth) -> Result<Self, check::BadTruth> {
+        truth.check()?;
+        Ok(SimDevice { world: World::open(truth) })
+    }
+}
+
+impl Device for SimDevice {
+    fn describe(&self) -> Description {
+        let truth = self.world.borrow().truth.clone();
+        let text = truth.to_toml();
+        Description {
+            id: truth.id.clone(),
+            name: truth.name.clone(),
+            backend: "sim".into(),
+            kind: Kind::Simulated,
+            cores: truth.cores,
+            memory_bytes: truth.memory_bytes,
+            driver: truth.version.clone(),
+            firmware: String::new(),
+            toolchain: format!("rigel-device {}", env!("CARGO_PKG_VERSION")),
+            os: String::new(),
+            kernels: format!("truth, FNV-1a 64: {:016x}", key(&text)),
+            clocks: format!("reference {} MHz, virtual", truth.clock.reference),
+            features: Vec::new(),
+        }
+    }
+
+    fn enter_process(&mut self, process: u32) {
+        self.world.borrow_mut().process = process;
+    }
+
+    fn offers(&self) -> Vec<Offer> {
+        let truth = self.world.borrow().truth.clone();
+        let each = truth.paths.iter().flat_map(|path| path.triples.iter().map(move |triple| (path, triple)));
+        each.map(|(path, planted)| Offer {
+            path: path.name.clone(),
+            triple: planted.triple,
+            advertised: Advertised { yes: planted.advertised, source: planted.source.clone() },
+            absent: planted.absent.clone(),
+            rough_rate: planted.rate,
+            stated: planted.stated.as_ref().map(|s| Stated {
+                operations_per_cycle_per_core: s.operations_per_cycle_per_core,
+                source: s.source.clone(),
+            }),
+            has_ceiling: planted.ceiling.is_some(),
+        })
+        .collect()
+    }
+
+    fn tiles(&self, path: &str, _triple: Triple) -> Vec<String> {
+        let truth = self.world.borrow().truth.clone();
+        let path = truth.paths.iter().find(|p| p.name == path);
+        path.map_or_else(Vec::new, |p| p.tiles.iter().map(|t| t.name.clone()).collect())
+    }
+
+    fn ceiling_variants(&self, path: &str, triple: Triple) -> Vec<String> {
+        let truth = self.world.borrow().truth.clone();
+        let ceiling = truth.find(path, triple).and_then(|f| f.triple.ceiling.as_ref());
+        ceiling.map_or_else(Vec::new, |c| c.variants.iter().map(|v| v.name.clone()).collect())
+    }
+
+    fn compile(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal> {
+        Ok(Box::new(SimGemm::compile(self.world.clone(), spec)?))
+    }
+
+    fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal> {
+        Ok(Box::new(SimCeiling::compile(self.world.clone(), spec)?))
+    }
+
+    fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>) {
+        meter::open(&self.world)
+    }
+
+    fn health(&mut self) -> Result<(), String> {
+        let world = self.world.borrow();
+        match &world.lost {
+            Some(message) => Err(message.clone()),
+            None if world.truth.unhealthy.is_empty() => Ok(()),
+            None => Err(world.truth.unhealthy.clone()),
+        }
+    }
+}
