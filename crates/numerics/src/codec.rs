@@ -66,7 +66,7 @@ impl Layout {
         let field = magnitude >> f.fraction_bits;
         let fraction = magnitude & ((1 << f.fraction_bits) - 1);
         let step = self.min_exponent - f.fraction_bits as i32;
-        let first_normal = 1 - f.bias - self.min_exponent;
+        let first_normal = self.min_exponent + f.bias;
         if field as i32 >= first_normal {
             (fraction | 1 << f.fraction_bits, step + field as i32 - first_normal)
         } else {
