@@ -1,0 +1,110 @@
+//! Which type triples does each path offer, and what do the vendors' documents say of them?
+
+use super::path::Path;
+use crate::contract::{Advertised, Offer};
+use rigel_numerics::{Format, Triple};
+
+const F64: Triple = Triple::new(Format::F64, Format::F64, Format::F64);
+const F32: Triple = Triple::new(Format::F32, Format::F32, Format::F32);
+const BF16: Triple = Triple::new(Format::Bf16, Format::Bf16, Format::F32);
+const F16: Triple = Triple::new(Format::F16, Format::F16, Format::F32);
+const E4M3: Triple = Triple::new(Format::E4m3, Format::E4m3, Format::F32);
+const E5M2: Triple = Triple::new(Format::E5m2, Format::E5m2, Format::F32);
+const U8I8: Triple = Triple::new(Format::U8, Format::I8, Format::I32);
+const I8I8: Triple = Triple::new(Format::I8, Format::I8, Format::I32);
+
+/// The type triples of a path, in a stable order.
+pub fn triples(path: Path) -> &'static [Triple] {
+    match path {
+        Path::Scalar | Path::Tiled | Path::Avx2Fma | Path::Avx512Fma => &[F64, F32, BF16, F16, E4M3, E5M2, U8I8, I8I8],
+        Path::Avx512Bf16 => &[BF16],
+        Path::Avx512Vnni => &[U8I8, I8I8],
+    }
+}
+
+/// Every (path, triple) of the device `cpu`, those that this processor lacks included.
+pub fn offers(cores: usize) -> Vec<Offer> {
+    let mut offers = Vec::new();
+    for path in Path::ALL {
+        let absent = path.absent();
+        for &triple in triples(path) {
+            offers.push(Offer {
+                path: path.name().into(),
+                triple,
+                advertised: advertised(path, triple),
+                absent: absent.clone(),
+                rough_rate: rough_rate(path, triple) * cores as f64,
+                stated: super::stated::stated(path, triple),
+                has_ceiling: true,
+            });
+        }
+    }
+    offers
+}
+
+/// What the vendors' instruction references say: only what one instruction multiplies is advertised.
+fn advertised(path: Path, triple: Triple) -> Advertised {
+    const INTEL: &str = "Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2";
+    const AMD: &str = "AMD64 Architecture Programmer's Manual, volumes 3 to 5";
+    let yes = |instruction: &str| Advertised { yes: true, source: format!("{instruction}: {INTEL}; {AMD}") };
+    let no = |reason: &str| Advertised { yes: false, source: format!("{reason}: {INTEL}; {AMD}") };
+    if !cfg!(target_arch = "x86_64") && matches!(path, Path::Scalar | Path::Tiled) {
+        return Advertised { yes: false, source: format!("Rigel cites no document for {}", std::env::consts::ARCH) };
+    }
+    let converted = "no multiplication of this operand type; Rigel converts it exactly to f32 while packing";
+    match (path, triple) {
+        (Path::Scalar, F64) => yes("any x86-64, MULSD and ADDSD"),
+        (Path::Scalar, F32) => yes("any x86-64, MULSS and ADDSS"),
+        (Path::Scalar, U8I8 | I8I8) => no("IMUL multiplies 16 bits and more; Rigel widens to 32 bits while packing"),
+        (Path::Tiled, F64) => yes("any x86-64, MULPD and ADDPD"),
+        (Path::Tiled, F32) => yes("any x86-64, MULPS and ADDPS"),
+        (Path::Avx2Fma, F64) => yes("VFMADD231PD with 256-bit operands, features AVX and FMA"),
+        (Path::Avx2Fma, F32) => yes("VFMADD231PS with 256-bit operands, features AVX and FMA"),
+        (Path::Avx512Fma, F64) => yes("VFMADD231PD with 512-bit operands, feature AVX512F"),
+        (Path::Avx512Fma, F32) => yes("VFMADD231PS with 512-bit operands, feature AVX512F"),
+        (Path::Tiled | Path::Avx2Fma | Path::Avx512Fma, U8I8 | I8I8) => {
+            no("PMADDWD multiplies 16-bit integers; Rigel widens to 16 bits while packing")
+        }
+        (Path::Avx512Bf16, _) => yes("VDPBF16PS, feature AVX512_BF16"),
+        (Path::Avx512Vnni, U8I8) => yes("VPDPBUSD, feature AVX512_VNNI"),
+        (Path::Avx512Vnni, _) => no(
+            "VPDPBUSD takes an unsigned first operand; Rigel adds 128 to A and takes 128 times the column sums of B off again",
+        ),
+        (_, F16) => no(
+            "VCVTPH2PS converts f16 but this path does not multiply it; Rigel converts it exactly to f32 while packing",
+        ),
+        _ => no(converted),
+    }
+}
+
+/// Operations per second and core, to the order of magnitude: for estimates of duration, never reported.
+fn rough_rate(path: Path, triple: Triple) -> f64 {
+    let f32_rate = match path {
+        Path::Scalar => 5e9,
+        Path::Tiled => 2e10,
+        Path::Avx2Fma | Path::Avx512Fma => 7e10,
+        Path::Avx512Bf16 => 1.5e11,
+        Path::Avx512Vnni => 3e11,
+    };
+    if triple == F64 { f32_rate / 2.0 } else { f32_rate }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pair_is_offered_once_and_carries_its_sources() {
+        let all = offers(1);
+        assert_eq!(all.len(), 35);
+        for (i, offer) in all.iter().enumerate() {
+            assert!(!offer.advertised.source.is_empty());
+            assert!(all[..i].iter().all(|o| (&o.path, o.triple) != (&offer.path, offer.triple)));
+        }
+    }
+
+    #[test]
+    fn portable_paths_are_always_here() {
+        assert!(offers(1).iter().filter(|o| o.path == "scalar" || o.path == "tiled").all(|o| o.absent.is_empty()));
+    }
+}
