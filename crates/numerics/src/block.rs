@@ -81,7 +81,8 @@ impl MxGroup {
     /// Quantises 32 values by the reference conversion of OCP MX 1.0 §6.3.
     ///
     /// X = 2^(⌊log2 amax⌋ − max_exponent), clamped to E8M0's 2^−127 … 2^127; each element is RNE(value / X),
-    /// saturating, subnormals kept. The known weakness of that rule: a group whose amax lies between the largest element
+    /// saturating at the largest normal magnitude, subnormals kept. MXINT8 saturates at ±1.984375 and leaves −2 unused, so that
+    /// quantising again changes nothing: −2 · X would raise X. The known weakness of that rule: a group whose amax lies between the largest element
     /// and the next power of two saturates it (7 in E2M1 becomes 6). A group of zeros gets the least scale, 2^−127.
     /// A NaN or an infinity in the group makes its scale NaN, since OCP leaves that case to the implementation and
     /// nothing else in a group of E2M1 could tell of it; the element codes are 0 then.
@@ -96,7 +97,9 @@ impl MxGroup {
             _ => -127,
         };
         let codes = values.map(|value| {
-            scaled(element.format(), value, |s, e| (i128::from(s), e - exponent - element.implied_exponent()))
+            let code =
+                scaled(element.format(), value, |s, e| (i128::from(s), e - exponent - element.implied_exponent()));
+            if element == MxElement::Int8 && code == 0x80 { 0x81 } else { code }
         });
         MxGroup { element, scale: (exponent + 127) as u8, codes }
     }
