@@ -1,7 +1,10 @@
 //! Which facts follow from the cells and samples of a run?
 //!
+//! [`derive`] is the only source of `facts.csv`: nothing there is observed directly, so `verify` derives it again.
+//!
 //! | name | subject | value, unit, interval |
 //! | --- | --- | --- |
+//! | `incomplete` | the run | `provenance` or `devices`: why no verdict is given; the fields in words |
 //! | `rung.advertised` `rung.compiles` `rung.loads` `rung.runs` `rung.right` `rung.faster` | path, triple | `yes`, `no` or `not tried`; the reason in words |
 //! | `ceiling` | path, triple | rate of the accepted ceiling loop, `op/s` |
 //! | `ceiling.per_clock` | path, triple | the same per core-clock cycle over all cores, `op/cycle` |
@@ -19,11 +22,27 @@
 //! | `verdict.win` | path, triple | `win over B, C`, `no win`, `undecided` |
 //! | `signal.ceiling` `signal.shootout` `signal.energy` | path | what each of the three signals says, and what it could not see |
 //! | `verdict.where` | path | `shader cores`, `dedicated unit`, `undetermined`, with `k of 3 signals` |
+//!
+//! A cell that was `wrong` or `mistrusted` in any process enters no fact but the ladder. A cell that crashed in one
+//! process counts in the others. Rates and ratios stand on the medians of whole processes.
+
+mod ceilings;
+mod cells;
+mod compare;
+mod ladder;
+mod modes;
+mod places;
+mod products;
+mod rails;
+mod row;
+mod verdicts;
 
 use crate::plan::Plan;
 use crate::provenance::Provenance;
-use crate::rows::{CellId, CellRow, FactRow};
+use crate::rows::{CellId, CellRow, FactRow, PowerRow, Probe};
 use rigel_numerics::{Megahertz, Time};
+use row::Subject;
+use std::collections::BTreeSet;
 
 /// Where the repetitions of a cell are read from: the store in `verify`, memory in a run.
 ///
@@ -46,12 +65,46 @@ pub struct Evidence<'a> {
     pub cells: &'a [CellRow],
     /// The repetitions behind them.
     pub samples: &'a dyn SampleSource,
+    /// Every reading of a meter.
+    pub power: &'a [PowerRow],
 }
 
 /// Every fact that follows from the evidence, sorted by (probe, path, triple, shape, recipe, cache, name).
 ///
-/// Pure and deterministic: equal evidence gives equal rows, bit for bit, in whatever order the cell rows come.
+/// Pure and deterministic: equal evidence gives equal rows, bit for bit, in whatever order the rows come. Incomplete
+/// provenance leaves measured facts and takes every verdict; rows of several devices or drivers leave one fact that says
+/// so, since a fact row has no column to tell them apart.
 pub fn derive(evidence: &Evidence<'_>) -> Vec<FactRow> {
-    let _ = evidence;
-    Vec::new()
+    let devices: BTreeSet<(&str, &str)> =
+        evidence.cells.iter().map(|cell| (cell.device.as_str(), cell.driver.as_str())).collect();
+    if devices.len() > 1 {
+        let names: Vec<String> =
+            devices.iter().map(|(device, driver)| format!("{device} with driver {driver}")).collect();
+        let words = format!("rows of more than one device: {}; derive facts from each run by itself", names.join(", "));
+        return vec![Subject::run(Probe::Types).word("incomplete", "devices", words, &[])];
+    }
+    let mut facts = Vec::new();
+    let missing: BTreeSet<&str> = evidence.provenance.iter().flat_map(Provenance::missing).collect();
+    let complete = !evidence.provenance.is_empty() && missing.is_empty();
+    if !complete {
+        let words = match evidence.provenance.is_empty() {
+            true => "no provenance record: no verdict is given".to_owned(),
+            false => {
+                let names: Vec<&str> = missing.into_iter().collect();
+                format!("missing from provenance: {}; no verdict is given", names.join(", "))
+            }
+        };
+        facts.push(Subject::run(Probe::Types).word("incomplete", "provenance", words, &[]));
+    }
+    let index = cells::Index::of(evidence.cells);
+    let ceilings = ceilings::all(&index, evidence);
+    let products = products::all(&index, evidence);
+    let standing = verdicts::Bench { plan: evidence.plan, ceilings: &ceilings, products: &products, index: &index };
+    facts.extend(ceilings.iter().flat_map(|ceiling| ceiling.facts(evidence)));
+    facts.extend(products.iter().flat_map(|product| product.facts(&ceilings)));
+    facts.extend(standing.facts(complete));
+    facts.extend(ladder::facts(&index, evidence, &standing));
+    facts.extend(places::facts(&standing, evidence, complete));
+    row::sort(&mut facts);
+    facts
 }

@@ -1,0 +1,114 @@
+//! Which rows belong to one cell, and does the cell count?
+
+use crate::rows::{CacheState, CellId, CellRow, Outcome, Work};
+use rigel_numerics::{Recipe, Shape, Triple};
+use std::collections::{BTreeMap, HashMap};
+
+/// A path and what it multiplies.
+pub(super) type Pair<'a> = (&'a str, Triple);
+
+/// A product whatever its launch tile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Product<'a> {
+    pub(super) path: &'a str,
+    pub(super) triple: Triple,
+    pub(super) shape: Shape,
+    pub(super) recipe: Recipe,
+    pub(super) cache: CacheState,
+}
+
+/// One cell over all its processes.
+#[derive(Debug, Clone)]
+pub(super) struct Cell<'a> {
+    pub(super) id: CellId,
+    /// Any of its rows, for the identity axes.
+    pub(super) any: &'a CellRow,
+    /// Rows that count and were timed, by (run, process). Empty when the cell is excluded.
+    pub(super) timed: Vec<&'a CellRow>,
+    /// Why it does not count at all.
+    pub(super) excluded: Option<String>,
+    /// Processes in which it ended early, each with its outcome; the others count.
+    pub(super) lost: Vec<String>,
+}
+
+/// Every cell of a run, by what it is.
+#[derive(Debug, Default)]
+pub(super) struct Index<'a> {
+    /// Ladder rows by path and triple.
+    pub(super) rungs: BTreeMap<Pair<'a>, Vec<&'a CellRow>>,
+    /// Variants of each ceiling loop.
+    pub(super) ceilings: BTreeMap<Pair<'a>, Vec<Cell<'a>>>,
+    /// Launch tiles of each product.
+    pub(super) products: BTreeMap<Product<'a>, Vec<Cell<'a>>>,
+}
+
+impl<'a> Index<'a> {
+    pub(super) fn of(rows: &'a [CellRow]) -> Self {
+        let mut index = Index::default();
+        let mut timed: HashMap<CellId, Vec<&'a CellRow>> = HashMap::new();
+        for row in rows {
+            match row.work {
+                Work::Rung => index.rungs.entry((&row.path, row.triple)).or_default().push(row),
+                Work::Ceiling | Work::Gemm => timed.entry(row.cell).or_default().push(row),
+            }
+        }
+        for rows in index.rungs.values_mut() {
+            rows.sort_by(|a, b| {
+                (a.shape, a.recipe, a.cell, &a.run, a.process).cmp(&(b.shape, b.recipe, b.cell, &b.run, b.process))
+            });
+        }
+        let mut cells: Vec<Cell<'a>> = timed.into_iter().map(|(id, rows)| Cell::of(id, rows)).collect();
+        cells.sort_by_key(|cell| cell.id);
+        for cell in cells {
+            let row = cell.any;
+            match (row.work, row.shape, row.recipe) {
+                (Work::Gemm, Some(shape), Some(recipe)) => {
+                    let product = Product { path: &row.path, triple: row.triple, shape, recipe, cache: row.cache };
+                    index.products.entry(product).or_default().push(cell);
+                }
+                (Work::Ceiling, ..) => index.ceilings.entry((&row.path, row.triple)).or_default().push(cell),
+                _ => {}
+            }
+        }
+        index
+    }
+}
+
+impl<'a> Cell<'a> {
+    /// A row's time counts when its outcome does and it has repetitions and operations. Rows without a time (solo climbs,
+    /// pilots) speak through their outcome alone.
+    fn of(id: CellId, mut rows: Vec<&'a CellRow>) -> Self {
+        rows.sort_by(|a, b| (&a.run, a.process).cmp(&(&b.run, b.process)));
+        let any = rows[0];
+        let condemned = rows.iter().find(|row| matches!(row.outcome, Outcome::Wrong | Outcome::Mistrusted));
+        let has_time = |row: &&&CellRow| {
+            row.outcome.counts()
+                && row.median_ns.is_some_and(|median| median.is_finite() && median > 0.0)
+                && row.operations.is_some_and(|operations| operations > 0)
+        };
+        let timed: Vec<&CellRow> = rows.iter().filter(has_time).copied().collect();
+        let said = |row: &CellRow| {
+            let outcome = crate::rows::name_of(&row.outcome);
+            let reason = if row.reason.is_empty() { String::new() } else { format!(" ({})", row.reason) };
+            format!("{outcome}{reason}")
+        };
+        let excluded = match condemned {
+            Some(row) => Some(format!("{} in process {}", said(row), row.process)),
+            None if timed.is_empty() => match rows.iter().find(|row| !row.outcome.counts()) {
+                Some(row) => Some(said(row)),
+                None => Some("not timed".to_owned()),
+            },
+            None => None,
+        };
+        let lost = match excluded {
+            Some(_) => Vec::new(),
+            None => rows
+                .iter()
+                .filter(|row| !row.outcome.counts())
+                .map(|row| format!("{} in process {}", said(row), row.process))
+                .collect(),
+        };
+        let timed = if excluded.is_some() { Vec::new() } else { timed };
+        Cell { id, any, timed, excluded, lost }
+    }
+}

@@ -1,0 +1,158 @@
+//! How does one measured cell compare with another, process by process?
+
+use super::modes::ModeRates;
+use crate::rows::{CellId, CellRow};
+use crate::statistics::{Interval, ratio_interval_over_processes, ratio_median};
+use crate::verdict::{Comparison, Ratio, StatePair, States};
+
+/// Clocks closer than this, relative to the higher, are one clock state.
+const SAME_CLOCK: f64 = 0.05;
+
+/// A cell in one process.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Point<'a> {
+    pub(super) run: &'a str,
+    pub(super) process: u32,
+    pub(super) block: &'a str,
+    /// Operations per second.
+    pub(super) rate: f64,
+    /// Operations per core-clock cycle, over all cores.
+    pub(super) per_cycle: Option<f64>,
+    /// Median core clock, MHz.
+    pub(super) clock: Option<f64>,
+}
+
+impl<'a> Point<'a> {
+    /// From a row that [`super::cells::Cell::timed`] holds.
+    pub(super) fn of(row: &'a CellRow) -> Option<Self> {
+        let (operations, median_ns) = (row.operations?, row.median_ns?);
+        let rate = operations as f64 / (median_ns * 1e-9);
+        let clock = row.clock_mhz.filter(|clock| clock.is_finite() && *clock > 0.0);
+        let per_cycle = clock.map(|clock| rate / (clock * 1e6));
+        Some(Point { run: &row.run, process: row.process, block: &row.block, rate, per_cycle, clock })
+    }
+}
+
+/// One side of a comparison: a cell over its processes, sorted by (run, process).
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Side<'a> {
+    pub(super) points: Vec<Point<'a>>,
+    /// Modes, at least two, by position of the process in `points`; empty for one mode.
+    pub(super) modes: Vec<ModeRates>,
+    /// Launch tiles of which this one is the fastest by these samples.
+    pub(super) choices: usize,
+    /// Cells that it rests on.
+    pub(super) evidence: Vec<CellId>,
+}
+
+/// The median of positive numbers and its interval over processes.
+pub(super) fn middle(values: &[f64]) -> Option<(f64, Option<Interval>)> {
+    Some((ratio_median(values).ok()?, ratio_interval_over_processes(values).ok()))
+}
+
+impl Side<'_> {
+    /// Operations per second: median over processes, and its interval.
+    pub(super) fn rate(&self) -> Option<(f64, Option<Interval>)> {
+        middle(&self.points.iter().map(|point| point.rate).collect::<Vec<_>>())
+    }
+
+    /// Operations per cycle, where every process read its clock.
+    pub(super) fn per_cycle(&self) -> Option<(f64, Option<Interval>)> {
+        middle(&self.points.iter().map(|point| point.per_cycle).collect::<Option<Vec<_>>>()?)
+    }
+
+    /// The states of this side: its modes, or itself as the only one.
+    fn states(&self) -> Vec<(Option<f64>, Vec<Option<f64>>)> {
+        if self.modes.is_empty() {
+            let clocks: Option<Vec<f64>> = self.points.iter().map(|point| point.clock).collect();
+            let clock = clocks.and_then(|clocks| ratio_median(&clocks).ok());
+            return vec![(clock, self.points.iter().map(|point| Some(point.rate)).collect())];
+        }
+        self.modes.iter().map(|mode| (mode.clock, mode.rates.clone())).collect()
+    }
+}
+
+/// A comparison and what has to be said about it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Compared {
+    pub(super) comparison: Comparison,
+    /// Whether both sides were measured in the same blocks. Cells of different blocks were not interleaved: what changed
+    /// between the blocks is in the ratio.
+    pub(super) same_block: bool,
+}
+
+/// Ours ÷ theirs over the processes that both have; `None` when there is none.
+pub(super) fn compare(ours: &Side<'_>, theirs: &Side<'_>) -> Option<Compared> {
+    let pairs = paired(ours, theirs);
+    let choices = ours.choices.saturating_mul(theirs.choices);
+    let ratios: Vec<f64> = pairs.iter().map(|&(i, j)| ours.points[i].rate / theirs.points[j].rate).collect();
+    let time = Ratio::over(&ratios, choices)?;
+    let cycles: Option<Vec<f64>> =
+        pairs.iter().map(|&(i, j)| Some(ours.points[i].per_cycle? / theirs.points[j].per_cycle?)).collect();
+    let cycles = cycles.and_then(|cycles| Ratio::over(&cycles, choices));
+    let states = if ours.modes.is_empty() && theirs.modes.is_empty() {
+        States::One
+    } else {
+        states(ours, theirs, &pairs, choices)
+    };
+    let same_block = pairs.iter().all(|&(i, j)| ours.points[i].block == theirs.points[j].block);
+    Some(Compared { comparison: Comparison { time, cycles, states }, same_block })
+}
+
+/// Positions of the processes that both sides have.
+fn paired(ours: &Side<'_>, theirs: &Side<'_>) -> Vec<(usize, usize)> {
+    let mut pairs = Vec::with_capacity(ours.points.len());
+    let mut j = 0;
+    for (i, a) in ours.points.iter().enumerate() {
+        while theirs.points.get(j).is_some_and(|b| (b.run, b.process) < (a.run, a.process)) {
+            j += 1;
+        }
+        if theirs.points.get(j).is_some_and(|b| (b.run, b.process) == (a.run, a.process)) {
+            pairs.push((i, j));
+        }
+    }
+    pairs
+}
+
+fn states(ours: &Side<'_>, theirs: &Side<'_>, pairs: &[(usize, usize)], choices: usize) -> States {
+    let (a, b) = (ours.states(), theirs.states());
+    let clocks: Option<Vec<f64>> = a.iter().chain(&b).map(|(clock, _)| *clock).collect();
+    let Some(mut clocks) = clocks else {
+        let all = (0..a.len()).flat_map(|i| (0..b.len()).map(move |j| (i, j)));
+        let pairs = all.filter_map(|(i, j)| state_pair((i, &a[i].1), (j, &b[j].1), pairs, choices)).collect();
+        return States::Unmatched(pairs);
+    };
+    clocks.sort_unstable_by(f64::total_cmp);
+    let steps: Vec<f64> =
+        clocks.windows(2).filter(|two| two[1] - two[0] > SAME_CLOCK * two[1]).map(|two| two[1]).collect();
+    if steps.is_empty() {
+        return States::One;
+    }
+    let state = |clock: Option<f64>| steps.partition_point(|&step| clock.is_some_and(|clock| step <= clock));
+    let mut matched = Vec::new();
+    for (i, (clock, rates)) in a.iter().enumerate() {
+        for (j, (other, other_rates)) in b.iter().enumerate() {
+            if state(*clock) == state(*other) {
+                matched.extend(state_pair((i, rates), (j, other_rates), pairs, choices));
+            }
+        }
+    }
+    States::Matched(matched)
+}
+
+fn state_pair(
+    (i, ours): (usize, &[Option<f64>]),
+    (j, theirs): (usize, &[Option<f64>]),
+    pairs: &[(usize, usize)],
+    choices: usize,
+) -> Option<StatePair> {
+    let ratios: Vec<f64> =
+        pairs.iter().filter_map(|&(p, q)| Some(ours.get(p).copied()?? / theirs.get(q).copied()??)).collect();
+    let ends = |rates: &[Option<f64>]| {
+        let shown = || rates.iter().flatten().copied();
+        Some((shown().min_by(f64::total_cmp)?, shown().max_by(f64::total_cmp)?))
+    };
+    let ((low, high), (other_low, other_high)) = (ends(ours)?, ends(theirs)?);
+    let ratio = Ratio::over(&ratios, choices);
+    Some(StatePair { ours: i, theirs: j, ratio, lowest: low / other_high, highest: high / other_low })
+}

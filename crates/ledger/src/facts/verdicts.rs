@@ -1,0 +1,360 @@
+//! Which ratios follow from the measured cells, and which words do the verdict rules give them?
+
+use super::ceilings::Ceiling;
+use super::cells::{Index, Pair};
+use super::compare::{Compared, Side, compare};
+use super::products::Measured;
+use super::row::Subject;
+use crate::plan::Plan;
+use crate::rows::{CellId, FactRow, Probe};
+use crate::verdict::{
+    AccelerationCase, Baseline, BaselineCase, Comparison, GemmCase, MatchedBy, RivalCase, accelerated, win,
+};
+use rayon::prelude::*;
+use rigel_numerics::Triple;
+use std::collections::{BTreeSet, HashMap};
+
+/// Everything measured, ready to be compared.
+pub(super) struct Bench<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) index: &'a Index<'a>,
+    pub(super) ceilings: &'a [Ceiling<'a>],
+    pub(super) products: &'a [Measured<'a>],
+}
+
+/// A case for the acceleration rule, and the cells behind it.
+pub(super) struct Acceleration {
+    pub(super) case: AccelerationCase,
+    pub(super) evidence: Vec<CellId>,
+}
+
+/// Where in [`Bench::products`] things are.
+pub(super) struct Lookup<'a> {
+    by_product: HashMap<super::cells::Product<'a>, usize>,
+    of_pair: HashMap<Pair<'a>, Vec<usize>>,
+    fastest: HashMap<(rigel_numerics::Shape, rigel_numerics::Recipe, crate::rows::CacheState), usize>,
+}
+
+impl<'a> Bench<'a> {
+    pub(super) fn lookup(&self) -> Lookup<'a> {
+        let mut lookup = Lookup { by_product: HashMap::new(), of_pair: HashMap::new(), fastest: HashMap::new() };
+        let rate = |measured: &Measured<'_>| measured.side.as_ref().and_then(Side::rate).map(|(rate, _)| rate);
+        for (i, measured) in self.products.iter().enumerate() {
+            let product = measured.product;
+            lookup.by_product.insert(product, i);
+            lookup.of_pair.entry((product.path, product.triple)).or_default().push(i);
+            if product.triple != self.plan.matches.triple {
+                continue;
+            }
+            let Some(new) = rate(measured) else { continue };
+            let best = lookup.fastest.entry((product.shape, product.recipe, product.cache)).or_insert(i);
+            if rate(&self.products[*best]).is_none_or(|old| new > old) {
+                *best = i;
+            }
+        }
+        lookup
+    }
+
+    /// Whether the plan judges a triple against the match.
+    pub(super) fn judges(&self, triple: Triple) -> bool {
+        let plan = &self.plan.matches;
+        triple != plan.triple
+            && match plan.judged.is_empty() {
+                true => triple.operand_bits() <= plan.triple.operand_bits(),
+                false => plan.judged.contains(&triple),
+            }
+    }
+
+    /// Every path and triple that was timed, or was to be.
+    pub(super) fn pairs(&self, lookup: &Lookup<'a>) -> BTreeSet<Pair<'a>> {
+        self.index.ceilings.keys().chain(lookup.of_pair.keys()).copied().collect()
+    }
+
+    /// The ceiling of a path and triple.
+    pub(super) fn ceiling(&self, path: &str, triple: Triple) -> Option<&'a Ceiling<'a>> {
+        self.ceilings.iter().find(|ceiling| ceiling.path == path && ceiling.triple == triple)
+    }
+
+    pub(super) fn find(
+        &self,
+        lookup: &Lookup<'a>,
+        like: &Measured<'a>,
+        path: &str,
+        triple: Triple,
+    ) -> Option<&'a Measured<'a>> {
+        let product = super::cells::Product { path, triple, ..like.product };
+        // The key borrows `path` only for the search.
+        lookup.by_product.get(&product).map(|&i| &self.products[i])
+    }
+
+    fn fastest_match(&self, lookup: &Lookup<'a>, like: &Measured<'a>) -> Option<&'a Measured<'a>> {
+        let product = like.product;
+        lookup.fastest.get(&(product.shape, product.recipe, product.cache)).map(|&i| &self.products[i])
+    }
+
+    /// The match's rate over its own accepted ceiling in the cell of `like`.
+    fn share(&self, of: Option<&Measured<'a>>) -> Option<f64> {
+        let of = of?;
+        let (rate, _) = of.side.as_ref()?.rate()?;
+        Some(rate / self.ceiling(of.product.path, of.product.triple)?.rate()?)
+    }
+
+    /// Every ratio and verdict.
+    pub(super) fn facts(&self, complete: bool) -> Vec<FactRow> {
+        let lookup = self.lookup();
+        let mut facts: Vec<FactRow> =
+            self.products.par_iter().flat_map_iter(|measured| self.ratios(&lookup, measured)).collect();
+        for (path, triple) in self.pairs(&lookup) {
+            let subject = Subject::triple(Probe::Throughput, path, triple);
+            if self.judges(triple) {
+                let Acceleration { case, evidence } = self.acceleration(&lookup, path, triple);
+                if let Ok(comparison) = &case.ceiling {
+                    let words = match &case.matched {
+                        MatchedBy::FastestPath(path) => format!("against the match's ceiling on {path}; {comparison}"),
+                        _ => comparison.to_string(),
+                    };
+                    let value = (comparison.time.value, "");
+                    facts.push(subject.number(
+                        "ratio.ceiling_match",
+                        value,
+                        comparison.time.interval,
+                        words,
+                        &evidence,
+                    ));
+                }
+                if complete {
+                    let ruling = accelerated(&case, &self.plan.thresholds);
+                    facts.push(subject.word("verdict.acceleration", ruling.word, ruling.words, &evidence));
+                }
+            }
+            if complete && lookup.of_pair.contains_key(&(path, triple)) {
+                let (cases, evidence) = self.rivals(&lookup, path, triple);
+                let ruling = win(&cases, &self.plan.thresholds);
+                facts.push(subject.word("verdict.win", ruling.word, ruling.words, &evidence));
+            }
+        }
+        facts
+    }
+
+    fn ratios(&self, lookup: &Lookup<'a>, measured: &Measured<'a>) -> Vec<FactRow> {
+        let Some(side) = &measured.side else { return Vec::new() };
+        let subject = measured.subject(Probe::Throughput);
+        let mut facts = Vec::new();
+        let mut push = |name: &str, of: &Measured<'a>, other: &Side<'a>| {
+            let Some(Compared { comparison, same_block }) = compare(side, other) else { return };
+            let apart = if same_block { "" } else { "; measured in different blocks" };
+            let words = format!("over {} {} with {comparison}{apart}", of.product.path, of.product.triple);
+            let evidence: Vec<CellId> = side.evidence.iter().chain(&other.evidence).copied().collect();
+            let time = comparison.time;
+            facts.push(subject.number(name, (time.value, ""), time.interval, words, &evidence));
+        };
+        let product = measured.product;
+        if self.judges(product.triple) {
+            let on_path = self.find(lookup, measured, product.path, self.plan.matches.triple);
+            for (name, of) in
+                [("ratio.match_path", on_path), ("ratio.match_device", self.fastest_match(lookup, measured))]
+            {
+                if let Some(of) = of
+                    && let Some(other) = &of.side
+                {
+                    push(name, of, other);
+                }
+            }
+        }
+        for baseline in Baseline::ALL {
+            if let Ok(of) = self.baseline(lookup, measured, baseline)
+                && let Some(other) = &of.side
+            {
+                push(baseline_name(baseline), of, other);
+            }
+        }
+        facts
+    }
+
+    /// The baseline's cell for this product, or why there is none. B and C run the candidate's own triple where they have
+    /// it, else the match; D always runs the match.
+    pub(super) fn baseline(
+        &self,
+        lookup: &Lookup<'a>,
+        of: &Measured<'a>,
+        which: Baseline,
+    ) -> Result<&'a Measured<'a>, String> {
+        let plan = &self.plan.baselines;
+        let path = match which {
+            Baseline::B => &plan.b,
+            Baseline::C => &plan.c,
+            Baseline::D => &plan.d,
+        };
+        if path.is_empty() {
+            return Err("the plan names none".to_owned());
+        }
+        let matched = self.plan.matches.triple;
+        let triples = if which == Baseline::D { vec![matched] } else { vec![of.product.triple, matched] };
+        let mut why = format!("no {path} cell");
+        for triple in triples {
+            let Some(found) = self.find(lookup, of, path, triple) else { continue };
+            if found.product == of.product {
+                return Err("it is this path and triple itself".to_owned());
+            }
+            if found.side.is_some() {
+                return Ok(found);
+            }
+            why = format!("{path} {triple} does not count ({})", found.excluded.join(", "));
+        }
+        Err(why)
+    }
+
+    /// The case of a triple on a path against its match.
+    pub(super) fn acceleration(&self, lookup: &Lookup<'a>, path: &'a str, triple: Triple) -> Acceleration {
+        let matched = self.plan.matches.triple;
+        let mut evidence: Vec<CellId> = Vec::new();
+        let mut excluded = Vec::new();
+        let mut products = Vec::new();
+        let mut on_path = false;
+        let mut elsewhere: Option<&str> = None;
+        let own: Vec<&Measured<'a>> =
+            lookup.of_pair.get(&(path, triple)).into_iter().flatten().map(|&i| &self.products[i]).collect();
+        let counts = |measured: &&Measured<'a>| measured.side.is_some();
+        let path_has_match = self.ceiling(path, matched).is_some_and(|ceiling| ceiling.side.is_some())
+            || lookup.of_pair.get(&(path, matched)).into_iter().flatten().any(|&i| self.products[i].side.is_some());
+        for measured in own {
+            excluded.extend(measured.excluded.iter().map(|why| format!("{} {why}", measured.name())));
+            let Some(side) = measured.side.as_ref().filter(|_| measured.can_decide()) else { continue };
+            let other = match path_has_match {
+                true => self.find(lookup, measured, path, matched).filter(counts),
+                false => self.fastest_match(lookup, measured),
+            };
+            let Some(other) = other else {
+                excluded.push(format!("{}: no match in this cell", measured.name()));
+                continue;
+            };
+            let Some(other_side) = &other.side else { continue };
+            let Some(Compared { comparison, same_block }) = compare(side, other_side) else {
+                excluded.push(format!("{}: no process in common with the match", measured.name()));
+                continue;
+            };
+            if !same_block {
+                excluded.push(format!("{}: the match was measured in another block", measured.name()));
+                continue;
+            }
+            match path_has_match {
+                true => on_path = true,
+                false => elsewhere = elsewhere.or(Some(other.product.path)),
+            }
+            evidence.extend(side.evidence.iter().chain(&other_side.evidence));
+            products.push(GemmCase { name: measured.name(), share: self.share(Some(other)), comparison });
+        }
+        let ceiling = self.ceiling_ratio(path, triple, path_has_match, &mut evidence);
+        if let Ok((_, other)) = &ceiling {
+            match path_has_match {
+                true => on_path = true,
+                false => elsewhere = elsewhere.or(Some(other)),
+            }
+        }
+        let matched = match (on_path, elsewhere) {
+            (true, _) => MatchedBy::SamePath,
+            (false, Some(path)) => MatchedBy::FastestPath(path.to_owned()),
+            (false, None) if path_has_match => MatchedBy::SamePath,
+            (false, None) => MatchedBy::Nothing,
+        };
+        let ceiling = ceiling.map(|(comparison, _)| comparison);
+        Acceleration {
+            case: AccelerationCase { matched, ceiling, products, excluded, witnesses: Vec::new() },
+            evidence,
+        }
+    }
+
+    fn ceiling_ratio(
+        &self,
+        path: &str,
+        triple: Triple,
+        path_has_match: bool,
+        evidence: &mut Vec<CellId>,
+    ) -> Result<(Comparison, &'a str), String> {
+        let side = |ceiling: Option<&'a Ceiling<'a>>, whose: &str| match ceiling {
+            None => Err(format!("{whose} has no ceiling loop here")),
+            Some(ceiling) => match (&ceiling.side, ceiling.refusal()) {
+                (Some(side), _) => Ok((side, ceiling.path)),
+                (None, why) => Err(format!("{whose} has no accepted ceiling ({})", why.unwrap_or("not measured"))),
+            },
+        };
+        let matched = self.plan.matches.triple;
+        let (ours, _) = side(self.ceiling(path, triple), "the candidate")?;
+        let other = match path_has_match {
+            true => self.ceiling(path, matched),
+            false => self
+                .ceilings
+                .iter()
+                .filter(|ceiling| ceiling.triple == matched && ceiling.side.is_some())
+                .max_by(|a, b| a.rate().unwrap_or(0.0).total_cmp(&b.rate().unwrap_or(0.0))),
+        };
+        let (theirs, other_path) = side(other, "the match")?;
+        let compared = compare(ours, theirs).ok_or("the two ceilings have no process in common")?;
+        if !compared.same_block {
+            return Err("the two ceilings were measured in different blocks".to_owned());
+        }
+        evidence.extend(ours.evidence.iter().chain(&theirs.evidence));
+        Ok((compared.comparison, other_path))
+    }
+
+    /// The cases of a triple on a path against the baselines.
+    fn rivals(
+        &self,
+        lookup: &Lookup<'a>,
+        path: &'a str,
+        triple: Triple,
+    ) -> (Vec<(Baseline, BaselineCase)>, Vec<CellId>) {
+        let mut evidence = Vec::new();
+        let own = || lookup.of_pair.get(&(path, triple)).into_iter().flatten().map(|&i| &self.products[i]);
+        let mut cases = Vec::new();
+        for baseline in Baseline::ALL {
+            let mut products = Vec::new();
+            let mut subjects: BTreeSet<String> = BTreeSet::new();
+            let mut why: Option<String> = None;
+            for measured in own().filter(|measured| measured.can_decide()) {
+                let Some(side) = &measured.side else {
+                    why = why.or_else(|| {
+                        Some(format!("no cell of this path and triple counts ({})", measured.excluded.join(", ")))
+                    });
+                    continue;
+                };
+                let (other, theirs) = match self.baseline(lookup, measured, baseline) {
+                    Err(reason) => {
+                        why = why.or(Some(reason));
+                        continue;
+                    }
+                    Ok(other) => match &other.side {
+                        Some(theirs) => (other, theirs),
+                        None => continue,
+                    },
+                };
+                let Some(Compared { comparison, same_block: true }) = compare(side, theirs) else {
+                    why = why.or_else(|| Some("not measured in the same block and processes".to_owned()));
+                    continue;
+                };
+                subjects.insert(format!("{} {}", other.product.path, other.product.triple));
+                evidence.extend(side.evidence.iter().chain(&theirs.evidence));
+                let matched = self.find(lookup, measured, path, self.plan.matches.triple).filter(|m| m.side.is_some());
+                let share = self.share(matched.or_else(|| self.fastest_match(lookup, measured)));
+                products.push(RivalCase { name: measured.name(), share, comparison });
+            }
+            let case = match products.is_empty() {
+                true => BaselineCase::Absent(why.unwrap_or_else(|| "no product that can decide".to_owned())),
+                false => {
+                    let subject = subjects.into_iter().collect::<Vec<_>>().join(" and ");
+                    BaselineCase::Present { subject, products }
+                }
+            };
+            cases.push((baseline, case));
+        }
+        (cases, evidence)
+    }
+}
+
+fn baseline_name(baseline: Baseline) -> &'static str {
+    match baseline {
+        Baseline::B => "ratio.baseline_b",
+        Baseline::C => "ratio.baseline_c",
+        Baseline::D => "ratio.baseline_d",
+    }
+}
