@@ -5,9 +5,10 @@
 //! died or hung says that it did not run; how far it came before is unknown.
 
 use super::Evidence;
+use super::bench::Bench;
 use super::cells::{Index, Pair};
 use super::row::Subject;
-use super::verdicts::{Acceleration, Bench};
+use super::verdicts::Acceleration;
 use crate::provenance::OfferRecord;
 use crate::rows::{CellId, CellRow, FactRow, Outcome, Probe};
 use crate::verdict::{Band, Standing};
@@ -41,7 +42,6 @@ pub(super) fn facts<'a>(index: &Index<'a>, evidence: &Evidence<'a>, bench: &Benc
     let mut pairs: Vec<Pair<'_>> = offers.keys().chain(index.rungs.keys()).copied().collect();
     pairs.sort_unstable();
     pairs.dedup();
-    let lookup = bench.lookup();
     let mut facts = Vec::new();
     for pair @ (path, triple) in pairs {
         let subject = Subject::triple(Probe::Types, path, triple);
@@ -57,7 +57,7 @@ pub(super) fn facts<'a>(index: &Index<'a>, evidence: &Evidence<'a>, bench: &Benc
         }
         let (answer, words) = right(rows, evidence, absent);
         facts.push(subject.word("rung.right", answer, words, &ids));
-        let (answer, words, ids) = faster(bench, &lookup, pair);
+        let (answer, words, ids) = faster(bench, pair);
         facts.push(subject.word("rung.faster", answer, words, &ids));
     }
     facts
@@ -146,18 +146,14 @@ fn right(rows: &[&CellRow], evidence: &Evidence<'_>, absent: Option<&str>) -> (A
 }
 
 /// `yes` when the interval of every ratio that may decide lies wholly above 1.
-fn faster<'a>(
-    bench: &Bench<'a>,
-    lookup: &super::verdicts::Lookup<'a>,
-    (path, triple): Pair<'a>,
-) -> (Answer, String, Vec<CellId>) {
+fn faster<'a>(bench: &Bench<'a>, (path, triple): Pair<'a>) -> (Answer, String, Vec<CellId>) {
     if triple == bench.plan.matches.triple {
         return (Answer::NotTried, "it is the match".to_owned(), Vec::new());
     }
     if !bench.judges(triple) {
         return (Answer::NotTried, "the plan does not judge this triple".to_owned(), Vec::new());
     }
-    let Acceleration { case, evidence } = bench.acceleration(lookup, path, triple);
+    let Acceleration { case, evidence } = bench.acceleration(path, triple);
     let share = bench.plan.thresholds.ceiling_share;
     let decides = |share_of: Option<f64>| matches!(Standing::of(share_of, share), Standing::Decides { .. });
     let products = case.products.iter().filter(|product| decides(product.share));

@@ -26,6 +26,7 @@
 //! A cell that was `wrong` or `mistrusted` in any process enters no fact but the ladder. A cell that crashed in one
 //! process counts in the others. Rates and ratios stand on the medians of whole processes.
 
+mod bench;
 mod ceilings;
 mod cells;
 mod compare;
@@ -99,12 +100,12 @@ pub fn derive(evidence: &Evidence<'_>) -> Vec<FactRow> {
     let index = cells::Index::of(evidence.cells);
     let ceilings = ceilings::all(&index, evidence);
     let products = products::all(&index, evidence);
-    let standing = verdicts::Bench { plan: evidence.plan, ceilings: &ceilings, products: &products, index: &index };
+    let bench = bench::Bench::new(evidence.plan, &index, &ceilings, &products);
     facts.extend(ceilings.iter().flat_map(|ceiling| ceiling.facts(evidence)));
     facts.extend(products.iter().flat_map(|product| product.facts(&ceilings)));
-    facts.extend(standing.facts(complete));
-    facts.extend(ladder::facts(&index, evidence, &standing));
-    facts.extend(places::facts(&standing, evidence, complete));
+    facts.extend(bench.facts(complete));
+    facts.extend(ladder::facts(&index, evidence, &bench));
+    facts.extend(places::facts(&bench, evidence, complete));
     row::sort(&mut facts);
     facts
 }

@@ -96,9 +96,9 @@ fn rate_in_mode(picoseconds: &mut [u64], operations: Option<u64>) -> Option<f64>
     if picoseconds.len() < LEAST {
         return None;
     }
-    let middle = picoseconds.len() / 2;
+    let (middle, even) = (picoseconds.len() / 2, picoseconds.len().is_multiple_of(2));
     let (below, &mut upper, _) = picoseconds.select_nth_unstable(middle);
-    let lower = below.iter().max().copied().filter(|_| picoseconds.len() % 2 == 0).unwrap_or(upper);
+    let lower = below.iter().max().copied().filter(|_| even).unwrap_or(upper);
     let seconds = (lower as f64 + upper as f64) / 2.0 * 1e-12;
     operations.filter(|_| seconds > 0.0).map(|operations| operations as f64 / seconds)
 }

@@ -1,11 +1,11 @@
 //! Where do the operations of each path run, by three signals?
 
 use super::Evidence;
+use super::bench::Bench;
 use super::cells::Pair;
 use super::compare::compare;
 use super::rails;
 use super::row::Subject;
-use super::verdicts::{Bench, Lookup};
 use crate::rows::{CellId, FactRow, Probe};
 use crate::verdict::{Baseline, Comparison, PathSignals, Signal, where_it_runs};
 use std::collections::BTreeSet;
@@ -13,8 +13,7 @@ use std::collections::BTreeSet;
 /// The signals of every measured path, and where it runs. The verdict stays out where provenance is incomplete.
 pub(super) fn facts(bench: &Bench<'_>, evidence: &Evidence<'_>, complete: bool) -> Vec<FactRow> {
     let thresholds = &evidence.plan.thresholds;
-    let lookup = bench.lookup();
-    let pairs: BTreeSet<Pair<'_>> = bench.pairs(&lookup);
+    let pairs: BTreeSet<Pair<'_>> = bench.pairs();
     let paths: BTreeSet<&str> = pairs.iter().map(|&(path, _)| path).collect();
     let mut facts = Vec::new();
     for path in paths {
@@ -22,7 +21,7 @@ pub(super) fn facts(bench: &Bench<'_>, evidence: &Evidence<'_>, complete: bool) 
         let [ceiling_cells, shootout_cells] = &mut cells;
         let signals = PathSignals {
             ceiling: against_roofline(bench, &pairs, path, ceiling_cells),
-            shootout: against_older(bench, &lookup, path, shootout_cells),
+            shootout: against_older(bench, path, shootout_cells),
             rails: rails::of(path, evidence),
         };
         let subject = Subject::path(Probe::Dispatch, path);
@@ -72,19 +71,14 @@ fn against_roofline(
 }
 
 /// The path's largest product over that of baseline C.
-fn against_older(
-    bench: &Bench<'_>,
-    lookup: &Lookup<'_>,
-    path: &str,
-    cells: &mut Vec<CellId>,
-) -> Result<Comparison, String> {
+fn against_older(bench: &Bench<'_>, path: &str, cells: &mut Vec<CellId>) -> Result<Comparison, String> {
     let mut why = "no product was timed".to_owned();
     let own = bench.products.iter().filter(|m| m.product.path == path && m.can_decide() && m.side.is_some());
     let matched = bench.plan.matches.triple;
     let mut own: Vec<_> = own.collect();
     own.sort_by_key(|m| (std::cmp::Reverse(m.product.shape.operations()), m.product.triple != matched, m.product));
     for measured in own {
-        let theirs = match bench.baseline(lookup, measured, Baseline::C) {
+        let theirs = match bench.baseline(measured, Baseline::C) {
             Ok(theirs) => theirs,
             Err(reason) => {
                 why = format!("older instruction (baseline C): {reason}");

@@ -1,26 +1,17 @@
 //! Which ratios follow from the measured cells, and which words do the verdict rules give them?
 
+use super::bench::Bench;
 use super::ceilings::Ceiling;
-use super::cells::{Index, Pair};
 use super::compare::{Compared, Side, compare};
 use super::products::Measured;
 use super::row::Subject;
-use crate::plan::Plan;
 use crate::rows::{CellId, FactRow, Probe};
 use crate::verdict::{
     AccelerationCase, Baseline, BaselineCase, Comparison, GemmCase, MatchedBy, RivalCase, accelerated, win,
 };
 use rayon::prelude::*;
 use rigel_numerics::Triple;
-use std::collections::{BTreeSet, HashMap};
-
-/// Everything measured, ready to be compared.
-pub(super) struct Bench<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) index: &'a Index<'a>,
-    pub(super) ceilings: &'a [Ceiling<'a>],
-    pub(super) products: &'a [Measured<'a>],
-}
+use std::collections::BTreeSet;
 
 /// A case for the acceleration rule, and the cells behind it.
 pub(super) struct Acceleration {
@@ -28,86 +19,15 @@ pub(super) struct Acceleration {
     pub(super) evidence: Vec<CellId>,
 }
 
-/// Where in [`Bench::products`] things are.
-pub(super) struct Lookup<'a> {
-    by_product: HashMap<super::cells::Product<'a>, usize>,
-    of_pair: HashMap<Pair<'a>, Vec<usize>>,
-    fastest: HashMap<(rigel_numerics::Shape, rigel_numerics::Recipe, crate::rows::CacheState), usize>,
-}
-
 impl<'a> Bench<'a> {
-    pub(super) fn lookup(&self) -> Lookup<'a> {
-        let mut lookup = Lookup { by_product: HashMap::new(), of_pair: HashMap::new(), fastest: HashMap::new() };
-        let rate = |measured: &Measured<'_>| measured.side.as_ref().and_then(Side::rate).map(|(rate, _)| rate);
-        for (i, measured) in self.products.iter().enumerate() {
-            let product = measured.product;
-            lookup.by_product.insert(product, i);
-            lookup.of_pair.entry((product.path, product.triple)).or_default().push(i);
-            if product.triple != self.plan.matches.triple {
-                continue;
-            }
-            let Some(new) = rate(measured) else { continue };
-            let best = lookup.fastest.entry((product.shape, product.recipe, product.cache)).or_insert(i);
-            if rate(&self.products[*best]).is_none_or(|old| new > old) {
-                *best = i;
-            }
-        }
-        lookup
-    }
-
-    /// Whether the plan judges a triple against the match.
-    pub(super) fn judges(&self, triple: Triple) -> bool {
-        let plan = &self.plan.matches;
-        triple != plan.triple
-            && match plan.judged.is_empty() {
-                true => triple.operand_bits() <= plan.triple.operand_bits(),
-                false => plan.judged.contains(&triple),
-            }
-    }
-
-    /// Every path and triple that was timed, or was to be.
-    pub(super) fn pairs(&self, lookup: &Lookup<'a>) -> BTreeSet<Pair<'a>> {
-        self.index.ceilings.keys().chain(lookup.of_pair.keys()).copied().collect()
-    }
-
-    /// The ceiling of a path and triple.
-    pub(super) fn ceiling(&self, path: &str, triple: Triple) -> Option<&'a Ceiling<'a>> {
-        self.ceilings.iter().find(|ceiling| ceiling.path == path && ceiling.triple == triple)
-    }
-
-    pub(super) fn find(
-        &self,
-        lookup: &Lookup<'a>,
-        like: &Measured<'a>,
-        path: &str,
-        triple: Triple,
-    ) -> Option<&'a Measured<'a>> {
-        let product = super::cells::Product { path, triple, ..like.product };
-        // The key borrows `path` only for the search.
-        lookup.by_product.get(&product).map(|&i| &self.products[i])
-    }
-
-    fn fastest_match(&self, lookup: &Lookup<'a>, like: &Measured<'a>) -> Option<&'a Measured<'a>> {
-        let product = like.product;
-        lookup.fastest.get(&(product.shape, product.recipe, product.cache)).map(|&i| &self.products[i])
-    }
-
-    /// The match's rate over its own accepted ceiling in the cell of `like`.
-    fn share(&self, of: Option<&Measured<'a>>) -> Option<f64> {
-        let of = of?;
-        let (rate, _) = of.side.as_ref()?.rate()?;
-        Some(rate / self.ceiling(of.product.path, of.product.triple)?.rate()?)
-    }
-
     /// Every ratio and verdict.
     pub(super) fn facts(&self, complete: bool) -> Vec<FactRow> {
-        let lookup = self.lookup();
         let mut facts: Vec<FactRow> =
-            self.products.par_iter().flat_map_iter(|measured| self.ratios(&lookup, measured)).collect();
-        for (path, triple) in self.pairs(&lookup) {
+            self.products.par_iter().flat_map_iter(|measured| self.ratios(measured)).collect();
+        for (path, triple) in self.pairs() {
             let subject = Subject::triple(Probe::Throughput, path, triple);
             if self.judges(triple) {
-                let Acceleration { case, evidence } = self.acceleration(&lookup, path, triple);
+                let Acceleration { case, evidence } = self.acceleration(path, triple);
                 if let Ok(comparison) = &case.ceiling {
                     let words = match &case.matched {
                         MatchedBy::FastestPath(path) => format!("against the match's ceiling on {path}; {comparison}"),
@@ -127,8 +47,8 @@ impl<'a> Bench<'a> {
                     facts.push(subject.word("verdict.acceleration", ruling.word, ruling.words, &evidence));
                 }
             }
-            if complete && lookup.of_pair.contains_key(&(path, triple)) {
-                let (cases, evidence) = self.rivals(&lookup, path, triple);
+            if complete && self.products_of((path, triple)).next().is_some() {
+                let (cases, evidence) = self.rivals(path, triple);
                 let ruling = win(&cases, &self.plan.thresholds);
                 facts.push(subject.word("verdict.win", ruling.word, ruling.words, &evidence));
             }
@@ -136,7 +56,7 @@ impl<'a> Bench<'a> {
         facts
     }
 
-    fn ratios(&self, lookup: &Lookup<'a>, measured: &Measured<'a>) -> Vec<FactRow> {
+    fn ratios(&self, measured: &Measured<'a>) -> Vec<FactRow> {
         let Some(side) = &measured.side else { return Vec::new() };
         let subject = measured.subject(Probe::Throughput);
         let mut facts = Vec::new();
@@ -150,10 +70,8 @@ impl<'a> Bench<'a> {
         };
         let product = measured.product;
         if self.judges(product.triple) {
-            let on_path = self.find(lookup, measured, product.path, self.plan.matches.triple);
-            for (name, of) in
-                [("ratio.match_path", on_path), ("ratio.match_device", self.fastest_match(lookup, measured))]
-            {
+            let on_path = self.find(measured, product.path, self.plan.matches.triple);
+            for (name, of) in [("ratio.match_path", on_path), ("ratio.match_device", self.fastest_match(measured))] {
                 if let Some(of) = of
                     && let Some(other) = &of.side
                 {
@@ -162,7 +80,7 @@ impl<'a> Bench<'a> {
             }
         }
         for baseline in Baseline::ALL {
-            if let Ok(of) = self.baseline(lookup, measured, baseline)
+            if let Ok(of) = self.baseline(measured, baseline)
                 && let Some(other) = &of.side
             {
                 push(baseline_name(baseline), of, other);
@@ -171,58 +89,23 @@ impl<'a> Bench<'a> {
         facts
     }
 
-    /// The baseline's cell for this product, or why there is none. B and C run the candidate's own triple where they have
-    /// it, else the match; D always runs the match.
-    pub(super) fn baseline(
-        &self,
-        lookup: &Lookup<'a>,
-        of: &Measured<'a>,
-        which: Baseline,
-    ) -> Result<&'a Measured<'a>, String> {
-        let plan = &self.plan.baselines;
-        let path = match which {
-            Baseline::B => &plan.b,
-            Baseline::C => &plan.c,
-            Baseline::D => &plan.d,
-        };
-        if path.is_empty() {
-            return Err("the plan names none".to_owned());
-        }
-        let matched = self.plan.matches.triple;
-        let triples = if which == Baseline::D { vec![matched] } else { vec![of.product.triple, matched] };
-        let mut why = format!("no {path} cell");
-        for triple in triples {
-            let Some(found) = self.find(lookup, of, path, triple) else { continue };
-            if found.product == of.product {
-                return Err("it is this path and triple itself".to_owned());
-            }
-            if found.side.is_some() {
-                return Ok(found);
-            }
-            why = format!("{path} {triple} does not count ({})", found.excluded.join(", "));
-        }
-        Err(why)
-    }
-
     /// The case of a triple on a path against its match.
-    pub(super) fn acceleration(&self, lookup: &Lookup<'a>, path: &'a str, triple: Triple) -> Acceleration {
+    pub(super) fn acceleration(&self, path: &'a str, triple: Triple) -> Acceleration {
         let matched = self.plan.matches.triple;
         let mut evidence: Vec<CellId> = Vec::new();
         let mut excluded = Vec::new();
         let mut products = Vec::new();
         let mut on_path = false;
         let mut elsewhere: Option<&str> = None;
-        let own: Vec<&Measured<'a>> =
-            lookup.of_pair.get(&(path, triple)).into_iter().flatten().map(|&i| &self.products[i]).collect();
         let counts = |measured: &&Measured<'a>| measured.side.is_some();
         let path_has_match = self.ceiling(path, matched).is_some_and(|ceiling| ceiling.side.is_some())
-            || lookup.of_pair.get(&(path, matched)).into_iter().flatten().any(|&i| self.products[i].side.is_some());
-        for measured in own {
+            || self.products_of((path, matched)).any(|measured| measured.side.is_some());
+        for measured in self.products_of((path, triple)) {
             excluded.extend(measured.excluded.iter().map(|why| format!("{} {why}", measured.name())));
             let Some(side) = measured.side.as_ref().filter(|_| measured.can_decide()) else { continue };
             let other = match path_has_match {
-                true => self.find(lookup, measured, path, matched).filter(counts),
-                false => self.fastest_match(lookup, measured),
+                true => self.find(measured, path, matched).filter(counts),
+                false => self.fastest_match(measured),
             };
             let Some(other) = other else {
                 excluded.push(format!("{}: no match in this cell", measured.name()));
@@ -298,27 +181,21 @@ impl<'a> Bench<'a> {
     }
 
     /// The cases of a triple on a path against the baselines.
-    fn rivals(
-        &self,
-        lookup: &Lookup<'a>,
-        path: &'a str,
-        triple: Triple,
-    ) -> (Vec<(Baseline, BaselineCase)>, Vec<CellId>) {
+    fn rivals(&self, path: &'a str, triple: Triple) -> (Vec<(Baseline, BaselineCase)>, Vec<CellId>) {
         let mut evidence = Vec::new();
-        let own = || lookup.of_pair.get(&(path, triple)).into_iter().flatten().map(|&i| &self.products[i]);
         let mut cases = Vec::new();
         for baseline in Baseline::ALL {
             let mut products = Vec::new();
             let mut subjects: BTreeSet<String> = BTreeSet::new();
             let mut why: Option<String> = None;
-            for measured in own().filter(|measured| measured.can_decide()) {
+            for measured in self.products_of((path, triple)).filter(|measured| measured.can_decide()) {
                 let Some(side) = &measured.side else {
                     why = why.or_else(|| {
                         Some(format!("no cell of this path and triple counts ({})", measured.excluded.join(", ")))
                     });
                     continue;
                 };
-                let (other, theirs) = match self.baseline(lookup, measured, baseline) {
+                let (other, theirs) = match self.baseline(measured, baseline) {
                     Err(reason) => {
                         why = why.or(Some(reason));
                         continue;
@@ -334,8 +211,8 @@ impl<'a> Bench<'a> {
                 };
                 subjects.insert(format!("{} {}", other.product.path, other.product.triple));
                 evidence.extend(side.evidence.iter().chain(&theirs.evidence));
-                let matched = self.find(lookup, measured, path, self.plan.matches.triple).filter(|m| m.side.is_some());
-                let share = self.share(matched.or_else(|| self.fastest_match(lookup, measured)));
+                let matched = self.find(measured, path, self.plan.matches.triple).filter(|m| m.side.is_some());
+                let share = self.share(matched.or_else(|| self.fastest_match(measured)));
                 products.push(RivalCase { name: measured.name(), share, comparison });
             }
             let case = match products.is_empty() {
