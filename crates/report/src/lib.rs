@@ -1,1 +1,38 @@
-//! stub
+//! Figures and pages from ledger files: what can be seen of a run, redrawn byte for byte without a device.
+//!
+//! Everything here is a pure function of a [`Source`]: [`figures`] draws SVG, [`page`] writes one HTML file,
+//! [`findings_markdown`] the table of a README, [`VerdictTable`] the same table for a terminal. Texts from files are
+//! escaped; missing data gives a figure that says what is missing; long tables are cut with a count.
+#![forbid(unsafe_code)]
+
+mod figure;
+mod figures;
+mod kind;
+mod markdown;
+mod numbers;
+mod page;
+mod reading;
+mod rules;
+mod scale;
+mod source;
+mod svg;
+mod table;
+mod text;
+mod theme;
+mod verdicts;
+
+pub use figure::Figure;
+pub use kind::Kind;
+pub use markdown::findings_markdown;
+pub use page::page;
+pub use source::{FileRecord, Files, Published, Source};
+pub use table::Table;
+pub use verdicts::{HEADS, VerdictRow, VerdictTable};
+
+/// Every figure of a run, each a whole SVG document, in the order of the page.
+///
+/// Empty sources give figures that say what is missing. The bytes depend on the source alone.
+pub fn figures(source: Source<'_>) -> Vec<Figure> {
+    let reading = reading::Reading::new(source);
+    figures::drawings(&reading).into_iter().map(|drawing| drawing.finish(&reading)).collect()
+}

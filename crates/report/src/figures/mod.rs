@@ -1,0 +1,23 @@
+//! Which figures does a run have?
+
+mod distribution;
+mod error;
+mod ladder;
+mod pooled;
+mod ratios;
+mod rows;
+mod throughput;
+
+use crate::figure::Drawing;
+use crate::reading::Reading;
+
+/// Every figure of a run, in the order of a page. A figure without data says what is missing.
+pub(crate) fn drawings(reading: &Reading<'_>) -> Vec<Drawing> {
+    vec![
+        throughput::drawing(reading),
+        distribution::drawing(reading),
+        ratios::drawing(reading),
+        ladder::drawing(reading),
+        error::drawing(reading),
+    ]
+}

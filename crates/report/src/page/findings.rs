@@ -1,0 +1,88 @@
+//! What was found, in plain words, and by which cells?
+
+use crate::numbers::count;
+use crate::reading::Reading;
+use crate::text::markup;
+use crate::verdicts::VerdictTable;
+use rigel_ledger::FactRow;
+
+/// Findings on a page before the rest is only counted.
+const MOST: usize = 400;
+/// Cells named under one finding.
+const NAMED: usize = 6;
+
+pub(super) fn section(reading: &Reading<'_>, table: &VerdictTable) -> String {
+    let mut out = String::from("<section id=\"findings\">\n<h2>Findings</h2>\n");
+    let with_words: Vec<_> = table.rows.iter().enumerate().filter(|(_, r)| r.tried && !r.words.is_empty()).collect();
+    let signals: Vec<&FactRow> =
+        ["verdict.where", "signal.ceiling", "signal.shootout", "signal.energy"].iter().flat_map(|n| reading.path_facts(n)).collect();
+    if with_words.is_empty() && signals.is_empty() {
+        out.push_str("<p>No fact of this run carries a verdict.</p>\n</section>\n");
+        return out;
+    }
+    let mut path = "";
+    for (index, row) in with_words.iter().take(MOST) {
+        if row.path != path {
+            if !path.is_empty() {
+                out.push_str("</ul>\n");
+            }
+            path = &row.path;
+            out.push_str(&format!("<h3>{}</h3>\n<ul class=\"findings\">\n", markup(path)));
+        }
+        let verdict = if row.verdict.is_empty() { "no verdict" } else { row.verdict.as_str() };
+        out.push_str(&format!(
+            "<li id=\"finding-{index}\"><b>{}: {}.</b> {}{}</li>\n",
+            markup(&row.triple.pretty()),
+            markup(verdict),
+            markup(&row.words),
+            evidence(&row.evidence)
+        ));
+    }
+    if !path.is_empty() {
+        out.push_str("</ul>\n");
+    }
+    if with_words.len() > MOST {
+        let (shown, all) = (count(MOST), count(with_words.len()));
+        out.push_str(&format!("<p class=\"note\">The first {shown} of {all} findings; all of them stand in facts.csv.</p>\n"));
+    }
+    out.push_str(&where_it_runs(&signals));
+    out.push_str("</section>\n");
+    out
+}
+
+/// The dispatch signals of each path, and what each could not see.
+fn where_it_runs(signals: &[&FactRow]) -> String {
+    if signals.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("<h3>Where it runs</h3>\n<ul class=\"findings\">\n");
+    let mut sorted = signals.to_vec();
+    sorted.sort_by_key(|f| (f.path.as_str(), !f.name.starts_with("verdict"), f.name.as_str()));
+    for fact in sorted.iter().take(MOST) {
+        let name = match fact.name.as_str() {
+            "verdict.where" => String::new(),
+            name => format!(", signal {}", name.trim_start_matches("signal.")),
+        };
+        let ids: Vec<String> = fact.evidence.split_whitespace().map(str::to_owned).collect();
+        let (path, value, words) = (markup(&fact.path), markup(&fact.value), markup(&fact.words));
+        out.push_str(&format!("<li><b>{path}{name}: {value}.</b> {words}{}</li>\n", evidence(&ids)));
+    }
+    out.push_str("</ul>\n");
+    out
+}
+
+/// Links to the first few cells of a finding, and a count of the rest.
+fn evidence(ids: &[String]) -> String {
+    if ids.is_empty() {
+        return String::new();
+    }
+    let link = |id: &String| match id.parse::<rigel_ledger::CellId>() {
+        Ok(id) => format!("<a href=\"#cell-{id}\"><code>{id}</code></a>"),
+        Err(_) => markup(id),
+    };
+    let named: Vec<String> = ids.iter().take(NAMED).map(link).collect();
+    let rest = ids.len().saturating_sub(NAMED);
+    let rest = if rest > 0 { format!(" and {} more", count(rest)) } else { String::new() };
+    let noun = if ids.len() == 1 { "cell" } else { "cells" };
+    format!("<span class=\"evidence\">Evidence: {noun} {}{rest}</span>", named.join(", "))
+}

@@ -1,0 +1,196 @@
+//! What is said of each path and type triple, in one line for a terminal, a README and a page?
+
+use crate::numbers::{fixed, percent, rate};
+use crate::reading::{Measure, Reading, Subject, shape_words};
+use crate::source::Source;
+use crate::text::{markdown, visible};
+use rigel_ledger::FactRow;
+use rigel_numerics::Triple;
+
+/// One line per path and type triple that was tried or advertised, in the order of the device's offers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VerdictTable {
+    /// The lines.
+    pub rows: Vec<VerdictRow>,
+    /// `measured` or `simulated`.
+    pub kind: &'static str,
+    /// The match, for the column's head.
+    pub matched: Triple,
+    /// Required provenance that is missing: then no verdict may be given and none is shown.
+    pub incomplete: Vec<String>,
+}
+
+/// What is said of one path and type triple.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VerdictRow {
+    /// Path, as it stands in the files.
+    pub path: String,
+    /// Type triple.
+    pub triple: Triple,
+    /// Rate of the best launch tile at the largest size, with its size and interval: `48.1 [47.9, 48.3] Gop/s at 2048³`.
+    pub rate: String,
+    /// Ratio to the match on the device's fastest path (else on the same path), with interval.
+    pub ratio: String,
+    /// Share of the path's own measured ceiling.
+    pub share: String,
+    /// How the gate came out over all products: `right`, `imprecise (12 of 36)`, …
+    pub gate: String,
+    /// Verdict words, joined by `; `.
+    pub verdict: String,
+    /// Why the verdict is what it is, or why there is none, in one sentence.
+    pub words: String,
+    /// Ids of the cells that the verdict rests on.
+    pub evidence: Vec<String>,
+    /// Whether it was tried on this device; else it is only advertised or absent.
+    pub tried: bool,
+}
+
+/// Heads of the columns, in the order of [`VerdictRow::columns`].
+pub const HEADS: [&str; 7] =
+    ["path", "type triple", "rate at the largest size", "÷ match", "of ceiling", "gate", "verdict"];
+
+impl VerdictTable {
+    /// The table of a source.
+    pub fn new(source: Source<'_>) -> Self {
+        Self::of(&Reading::new(source))
+    }
+
+    pub(crate) fn of(reading: &Reading<'_>) -> Self {
+        let incomplete = reading.source.incomplete();
+        let rows = reading.subjects.iter().map(|s| row(reading, *s, incomplete.is_empty())).collect();
+        VerdictTable { rows, kind: reading.source.kind(), matched: reading.source.plan.matches.triple, incomplete }
+    }
+
+    /// For a terminal: columns of equal width, two spaces between them, control characters made visible; untried
+    /// lines are left out and counted below.
+    pub fn text(&self) -> String {
+        let lines: Vec<[String; 7]> =
+            self.rows.iter().filter(|r| r.tried).map(|r| r.columns().map(|c| visible(&c))).collect();
+        let mut widths = HEADS.map(|h| h.chars().count());
+        for line in &lines {
+            for (width, cell) in widths.iter_mut().zip(line) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        let print = |cells: &[String; 7]| {
+            let padded: Vec<String> = cells.iter().zip(widths).map(|(c, w)| format!("{c:<w$}")).collect();
+            format!("{}\n", padded.join("  ").trim_end())
+        };
+        let mut out = print(&HEADS.map(str::to_owned));
+        lines.iter().for_each(|line| out.push_str(&print(line)));
+        out.push_str(&self.notes().into_iter().map(|n| format!("{}\n", visible(&n))).collect::<String>());
+        out
+    }
+
+    /// As a Markdown table; untried lines are left out and counted below.
+    pub fn markdown(&self) -> String {
+        let mut out = format!("| {} |\n|{}\n", HEADS.join(" | "), " --- |".repeat(HEADS.len()));
+        for row in self.rows.iter().filter(|r| r.tried) {
+            out.push_str(&format!("| {} |\n", row.columns().map(|c| markdown(&c)).join(" | ")));
+        }
+        for note in self.notes() {
+            out.push_str(&format!("\n{}\n", markdown(&note)));
+        }
+        out
+    }
+
+    /// What must be said below the table.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.kind == "simulated" {
+            notes.push("Simulated: a software device with planted facts, no physical processor.".to_owned());
+        }
+        if !self.incomplete.is_empty() {
+            notes.push(format!("Incomplete provenance, so no verdict is given. Missing: {}.", self.incomplete.join(", ")));
+        }
+        let untried = self.rows.iter().filter(|r| !r.tried).count();
+        if untried > 0 {
+            let pairs = crate::numbers::counted(untried, "pair");
+            notes.push(format!("Not in this table: {pairs} of path and type triple that could not be tried here."));
+        }
+        notes
+    }
+}
+
+impl VerdictRow {
+    /// The seven columns as text, not escaped.
+    pub fn columns(&self) -> [String; 7] {
+        let or_dash = |s: &str| if s.is_empty() { "–".to_owned() } else { s.to_owned() };
+        [
+            self.path.clone(),
+            self.triple.pretty(),
+            or_dash(&self.rate),
+            or_dash(&self.ratio),
+            or_dash(&self.share),
+            or_dash(&self.gate),
+            or_dash(&self.verdict),
+        ]
+    }
+}
+
+fn row(reading: &Reading<'_>, subject: Subject<'_>, complete: bool) -> VerdictRow {
+    let largest = |name| reading.largest(name, subject);
+    let number = |fact: Option<&FactRow>| fact.and_then(Measure::of);
+    let rate_fact = largest("rate");
+    let rate = match (rate_fact, number(rate_fact)) {
+        (Some(fact), Some(measure)) => {
+            let size = fact.shape.map(|s| format!(" at {}", shape_words(s))).unwrap_or_default();
+            format!("{}{size}", rate_words(measure))
+        }
+        _ => String::new(),
+    };
+    let ratio = number(largest("ratio.match_device")).or_else(|| number(largest("ratio.match_path")));
+    let verdicts: Vec<&FactRow> =
+        ["verdict.acceleration", "verdict.win"].iter().filter_map(|name| reading.fact(name, subject)).collect();
+    let tally = reading.tallies.get(&subject);
+    let absent = reading
+        .source
+        .provenance
+        .iter()
+        .flat_map(|p| &p.device.offers)
+        .find(|o| o.path == subject.path && o.triple == subject.triple && !o.absent.is_empty());
+    let tried = tally.is_some_and(|t| t.outcomes.keys().any(|o| o.0 != rigel_ledger::Outcome::Absent))
+        || rate_fact.is_some()
+        || reading.fact("ceiling", subject).is_some();
+    let mut words: Vec<&str> = verdicts.iter().map(|f| f.words.as_str()).filter(|w| !w.is_empty()).collect();
+    if !tried {
+        words.extend(absent.map(|o| o.absent.as_str()));
+    }
+    if words.is_empty() {
+        words.extend(tally.map(|t| t.reason).filter(|r| !r.is_empty()));
+    }
+    let mut evidence: Vec<String> = Vec::new();
+    for id in verdicts.iter().flat_map(|f| f.evidence.split_whitespace()) {
+        if !evidence.iter().any(|e| e == id) && evidence.len() < 64 {
+            evidence.push(id.to_owned());
+        }
+    }
+    let verdict = if !complete {
+        "incomplete".to_owned()
+    } else if verdicts.is_empty() && !tried {
+        "absent".to_owned()
+    } else {
+        verdicts.iter().map(|f| f.value.as_str()).collect::<Vec<_>>().join("; ")
+    };
+    VerdictRow {
+        path: subject.path.to_owned(),
+        triple: subject.triple,
+        rate,
+        ratio: ratio.map(|m| m.words(|v| fixed(v, 2))).unwrap_or_default(),
+        share: number(largest("rate.of_ceiling")).map(|m| percent(m.value)).unwrap_or_default(),
+        gate: tally.map(crate::reading::Tally::words).unwrap_or_default(),
+        verdict,
+        words: words.join(" "),
+        evidence,
+        tried,
+    }
+}
+
+/// A rate and its interval under one unit: `48.1 [47.9, 48.3] Gop/s`.
+pub(crate) fn rate_words(measure: Measure) -> String {
+    if measure.low.is_none() || measure.high.is_none() {
+        return rate(measure.value);
+    }
+    let unit = crate::numbers::Prefixed::rate(measure.value.abs());
+    format!("{} {}", measure.words(|v| unit.bare(v)), unit.symbol)
+}
