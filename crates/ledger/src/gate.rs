@@ -18,6 +18,10 @@
 //! errors, so that the order of summation cannot change an outcome. Integer products are compared modulo their width:
 //! their tolerance is [`Tolerance::Exact`], their residual 0 or not, and rules 5 and 6 do not exist for them.
 
+mod operands;
+
+pub use operands::operands_cut;
+
 use crate::rows::Outcome;
 use rigel_numerics::{Format, Triple};
 use std::fmt;
@@ -138,7 +142,7 @@ pub struct Gate<'a> {
     pub before: Check,
     /// The output after timing, poisoned in between; `None` for cells that are not timed.
     pub after: Option<Check>,
-    /// A format such that every checked element is inside the tolerance of a product whose operands were first
+    /// From [`operands_cut`]: a format such that every witness element is inside the tolerance of a product whose operands were first
     /// rounded or cut to it; `None` when no narrower format explains the residual or none was tried.
     pub operands: Option<Format>,
 }
