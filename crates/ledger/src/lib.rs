@@ -3,9 +3,13 @@
 //! This crate knows files, not devices. Everything in it is a pure step over plain data except [`store`].
 #![forbid(unsafe_code)]
 
+pub mod compare;
 pub mod facts;
 pub mod gate;
 pub mod plan;
+mod plan_error;
+mod plan_file;
+mod plan_section;
 pub mod provenance;
 pub mod rows;
 pub mod statistics;

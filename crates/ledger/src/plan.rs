@@ -1,5 +1,6 @@
 //! What was asked: which probes, over which axes, by which thresholds, fixed before the first cell?
 
+pub use crate::plan_error::{PlanError, PlanFault};
 use crate::rows::{CacheState, Probe};
 use rigel_numerics::{Recipe, Shape, Triple};
 use serde::{Deserialize, Serialize};

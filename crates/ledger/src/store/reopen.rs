@@ -1,0 +1,124 @@
+//! What of an interrupted run is kept, and may this process go on with it?
+
+use crate::plan::Plan;
+use crate::provenance::Provenance;
+use crate::rows::{CellRow, PowerRow};
+use crate::store::directory::{self, CELLS, POWER};
+use crate::store::error::{FileFault, StoreError};
+use crate::store::rewrite::{Written, rewrite};
+use crate::store::scan::Span;
+use crate::store::survey::{self, Torn};
+use crate::store::writer::{Committed, journal_files};
+use crate::store::{row_text, run, text_file};
+use std::fs;
+use std::path::Path;
+
+/// An interrupted run, cut to what is whole.
+pub(crate) struct Reopened {
+    pub(crate) provenance: Provenance,
+    pub(crate) committed: Vec<Committed>,
+    /// Bytes and lines of samples, witness, cells.
+    pub(crate) lengths: [(u64, u64); 3],
+    pub(crate) power: (u64, u64),
+    pub(crate) torn: Vec<Torn>,
+    pub(crate) sealed: bool,
+}
+
+/// Reads an interrupted run and drops what has no commit record. Only whole files take the place of others.
+pub(crate) fn reopen(dir: &Path, plan: &Plan, now: &Provenance) -> Result<Reopened, StoreError> {
+    let listing = directory::list(dir)?;
+    if let Some(name) = listing.foreign {
+        return Err(StoreError::file(dir, FileFault::Foreign(name)));
+    }
+    if !listing.has_begun() {
+        return Err(StoreError::file(dir, FileFault::NotARun));
+    }
+    let provenance = run::read_provenance(dir, &listing)?;
+    let [recorded] = &provenance[..] else {
+        return Err(StoreError::file(dir, FileFault::Merged));
+    };
+    refuse_changes(dir, recorded, now)?;
+    let found = run::read_plan(dir, &provenance)?;
+    if found != *plan {
+        let (stated, found) = (plan.hash(), found.hash());
+        return Err(StoreError::file(&dir.join(directory::PLAN), FileFault::PlanHash { stated, found }));
+    }
+    let sealed = listing.sealed;
+    if sealed {
+        // A sealed run is held against its MANIFEST before anything is added to it.
+        let sealed = run::Run::open(dir)?;
+        sealed.samples()?;
+        sealed.witness()?;
+    }
+    for name in &listing.unfinished {
+        let path = dir.join(name);
+        fs::remove_file(&path).map_err(StoreError::io(&path, "remove"))?;
+    }
+    let cells = text_file::read::<CellRow>(&dir.join(CELLS), row_text::read_line, true)?;
+    run::check_keys(&dir.join(CELLS), &cells, &provenance, false)?;
+    let survey = survey::survey(dir, &cells.rows, &cells.places)?;
+    let mut committed: Vec<Committed> = survey
+        .kept
+        .iter()
+        .zip(&survey.spans)
+        .map(|(&i, &[samples, witness])| Committed {
+            key: survey::key(&cells.rows[i]),
+            spans: [samples, witness, Some(cells.places[i])],
+        })
+        .collect();
+    let mut lengths = [(0, 0); 3];
+    for (i, (name, header)) in journal_files().iter().enumerate() {
+        let spans: Vec<Option<Span>> = committed.iter().map(|cell| cell.spans[i]).collect();
+        let written = cut(&dir.join(name), header, spans)?;
+        for (cell, span) in committed.iter_mut().zip(written.spans) {
+            cell.spans[i] = span;
+        }
+        lengths[i] = (written.bytes, written.rows + 1);
+    }
+    let power = text_file::read::<PowerRow>(&dir.join(POWER), row_text::read_line, true)?;
+    let places = power.places.into_iter().map(Some).collect();
+    let power = cut(&dir.join(POWER), &row_text::header::<PowerRow>(), places)?;
+    let power = (power.bytes, power.rows + 1);
+    Ok(Reopened { provenance: recorded.clone(), committed, lengths, power, torn: survey.torn, sealed })
+}
+
+/// Leaves a file that holds a header and these spans and nothing else; writes it again only when it holds more.
+fn cut(path: &Path, header: &str, spans: Vec<Option<Span>>) -> Result<Written, StoreError> {
+    let kept: u64 = header.len() as u64 + spans.iter().flatten().map(|span| span.bytes).sum::<u64>();
+    let length = fs::metadata(path).map_err(StoreError::io(path, "look at"))?.len();
+    if length == kept {
+        let rows = spans.iter().flatten().map(|span| u64::from(span.rows)).sum();
+        return Ok(Written { spans, digest: blake3::hash(b""), bytes: kept, rows });
+    }
+    rewrite(path, header, &[path], spans.into_iter().map(|span| (0, span)))
+}
+
+/// Refuses when anything is different that rows depend on. Time, load, command line and run id may differ.
+fn refuse_changes(dir: &Path, recorded: &Provenance, now: &Provenance) -> Result<(), StoreError> {
+    let kind = |p: &Provenance| crate::rows::name_of(&p.kind);
+    let texts = |p: &Provenance| {
+        [
+            ("plan_hash", p.plan_hash.clone()),
+            ("device.id", p.device.id.clone()),
+            ("device.driver", p.device.driver.clone()),
+            ("binary_hash", p.binary_hash.clone()),
+            ("kind", kind(p)),
+            ("recipe_hash", p.recipe_hash.clone()),
+            ("partition", p.partition.clone()),
+            ("device.backend", p.device.backend.clone()),
+            ("device.cores", p.device.cores.to_string()),
+            ("device.firmware", p.device.firmware.clone()),
+            ("device.toolchain", p.device.toolchain.clone()),
+            ("device.os", p.device.os.clone()),
+            ("device.kernels", p.device.kernels.clone()),
+            ("host.cpu", p.host.cpu.clone()),
+            ("concurrent_cells", p.concurrent_cells.to_string()),
+        ]
+    };
+    for ((field, recorded), (_, now)) in texts(recorded).into_iter().zip(texts(now)) {
+        if recorded != now {
+            return Err(StoreError::Changed { dir: dir.to_owned(), field, recorded, now });
+        }
+    }
+    Ok(())
+}

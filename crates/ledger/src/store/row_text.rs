@@ -1,0 +1,155 @@
+//! How is a row of `cells.csv`, `facts.csv`, `power.csv` or `MANIFEST` written and read?
+//!
+//! One row is one line: control characters in texts (a compiler's diagnostic has line feeds) are written as the
+//! pictures that Unicode has for them (U+2400 …), and a text is cut after 8 KiB. A line is accepted only if writing
+//! its values again gives the same bytes, so a value has one spelling and digests mean what they seem to mean.
+
+use crate::rows::{CellRow, FactRow, PowerRow};
+use crate::store::columns::columns;
+use crate::store::error::RowFault;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Most bytes of a line.
+pub(crate) const LINE_LIMIT: usize = 64 << 10;
+/// Most bytes of a text in a row.
+const TEXT_LIMIT: usize = 8 << 10;
+
+/// A row of a file that is small enough to be held as values.
+pub(crate) trait TextRow: Serialize + DeserializeOwned + Send {
+    /// Numbers of the row with their columns and whether infinity is allowed.
+    fn numbers(&self) -> Vec<(&'static str, Option<f64>, bool)>;
+    /// Makes its free texts fit in a line.
+    fn tame(&mut self);
+}
+
+impl TextRow for CellRow {
+    fn numbers(&self) -> Vec<(&'static str, Option<f64>, bool)> {
+        vec![
+            ("gate_error", self.gate_error, true),
+            ("gate_ulps", self.gate_ulps, true),
+            ("gate_tolerance", self.gate_tolerance, true),
+            ("gate_visible", self.gate_visible, true),
+            ("median_ns", self.median_ns, false),
+            ("ci_low_ns", self.ci_low_ns, false),
+            ("ci_high_ns", self.ci_high_ns, false),
+            ("bootstrap_low_ns", self.bootstrap_low_ns, false),
+            ("bootstrap_high_ns", self.bootstrap_high_ns, false),
+            ("autocorrelation", self.autocorrelation, false),
+            ("clock_mhz", self.clock_mhz, false),
+        ]
+    }
+
+    fn tame(&mut self) {
+        for text in [&mut self.device, &mut self.driver, &mut self.block, &mut self.path, &mut self.tile] {
+            tame(text);
+        }
+        tame(&mut self.reason);
+        tame(&mut self.modes);
+    }
+}
+
+impl TextRow for FactRow {
+    fn numbers(&self) -> Vec<(&'static str, Option<f64>, bool)> {
+        vec![("low", self.low, true), ("high", self.high, true)]
+    }
+
+    fn tame(&mut self) {
+        tame(&mut self.value);
+        tame(&mut self.words);
+    }
+}
+
+impl TextRow for PowerRow {
+    fn numbers(&self) -> Vec<(&'static str, Option<f64>, bool)> {
+        vec![("value", Some(self.value), false)]
+    }
+
+    fn tame(&mut self) {
+        tame(&mut self.meter);
+        tame(&mut self.unit);
+        tame(&mut self.phase);
+    }
+}
+
+/// Replaces control characters by their pictures and cuts what is too long.
+pub(crate) fn tame(text: &mut String) {
+    if text.len() > TEXT_LIMIT {
+        let cut = text.floor_char_boundary(TEXT_LIMIT);
+        let rest = text.len() - cut;
+        text.truncate(cut);
+        text.push_str(&format!(" … ({rest} bytes cut)"));
+    }
+    if text.bytes().any(|b| b < 0x20 || b == 0x7f) {
+        let picture = |c: char| match u32::from(c) {
+            code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or(c),
+            0x7f => '\u{2421}',
+            _ => c,
+        };
+        *text = text.chars().map(picture).collect();
+    }
+}
+
+/// The header line of a row type, line feed included.
+pub(crate) fn header<T: DeserializeOwned>() -> String {
+    columns::<T>().join(",") + "\n"
+}
+
+/// Appends the line of a row, line feed included.
+pub(crate) fn write_line<T: Serialize>(row: &T, out: &mut Vec<u8>) -> Result<(), RowFault> {
+    let mut writer = csv::WriterBuilder::new().has_headers(false).buffer_capacity(1 << 10).from_writer(Vec::new());
+    let unwritable =
+        |error: String| RowFault::Field { column: "row", found: error, allowed: "plain values".to_owned() };
+    writer.serialize(row).map_err(|error| unwritable(error.to_string()))?;
+    let line = writer.into_inner().map_err(|error| unwritable(error.to_string()))?;
+    out.extend_from_slice(&line);
+    Ok(())
+}
+
+/// Reads one line without its line feed.
+pub(crate) fn read_line<T: TextRow>(line: &[u8]) -> Result<T, RowFault> {
+    let row = read_values::<T>(line)?;
+    for (column, value, infinite) in row.numbers() {
+        let fine = value.is_none_or(|v| v.is_finite() || (infinite && v == f64::INFINITY));
+        if !fine {
+            let allowed = if infinite { "a number, inf, or empty" } else { "a finite number, or empty" };
+            let found = value.map(|v| v.to_string()).unwrap_or_default();
+            return Err(RowFault::Field { column, found, allowed: allowed.to_owned() });
+        }
+    }
+    Ok(row)
+}
+
+/// Reads one line into values whose only spelling it is.
+pub(crate) fn read_values<T: Serialize + DeserializeOwned>(line: &[u8]) -> Result<T, RowFault> {
+    if let Some(&byte) = line.iter().find(|&&b| b < 0x20 || b == 0x7f) {
+        return Err(RowFault::Byte(byte));
+    }
+    let text = std::str::from_utf8(line).map_err(|_| RowFault::NotUtf8)?;
+    let names = columns::<T>();
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .buffer_capacity(line.len().max(1))
+        .from_reader(text.as_bytes());
+    let mut record = csv::StringRecord::new();
+    let read = reader.read_record(&mut record).map_err(|_| RowFault::NotUtf8)?;
+    if !read || record.len() != names.len() {
+        return Err(RowFault::Fields { expected: names.len(), found: record.len() });
+    }
+    let row: T = record.deserialize(None).map_err(|error| match error.kind() {
+        csv::ErrorKind::Deserialize { err, .. } => {
+            let field = err.field().unwrap_or(0) as usize;
+            let found = record.get(field).unwrap_or_default().chars().take(60).collect();
+            RowFault::Field { column: names[field.min(names.len() - 1)], found, allowed: err.kind().to_string() }
+        }
+        other => RowFault::Field { column: "row", found: String::new(), allowed: format!("{other:?}") },
+    })?;
+    let mut written = Vec::with_capacity(line.len() + 1);
+    write_line(&row, &mut written)?;
+    if written.strip_suffix(b"\n") != Some(line) {
+        let expected = String::from_utf8_lossy(&written).trim_end().chars().take(200).collect();
+        return Err(RowFault::Spelling { expected });
+    }
+    Ok(row)
+}

@@ -1,0 +1,309 @@
+//! How does a run come to disk, cell by cell, and go on after it was interrupted?
+
+use crate::plan::Plan;
+use crate::provenance::Provenance;
+use crate::rows::{CellId, CellRow, FactRow, PowerRow, SampleRow, WitnessRow};
+use crate::store::directory::{self, CELLS, MANIFEST, PLAN, POWER, RUN, SAMPLES, WITNESS};
+use crate::store::error::{FileFault, StoreError};
+use crate::store::grouped::{GroupedRow, Key};
+use crate::store::journal::Journal;
+use crate::store::lock::Lock;
+use crate::store::manifest::Manifest;
+use crate::store::row_text::{self, TextRow};
+use crate::store::scan::Span;
+use crate::store::survey::{self, Torn};
+use crate::store::{reopen, run, seal};
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// The one process that writes a run. Dropping it leaves the run unsealed and resumable.
+#[derive(Debug)]
+pub struct RunWriter {
+    dir: PathBuf,
+    plan: Plan,
+    provenance: Provenance,
+    /// Samples, witness, cells: the commit record last.
+    journal: Journal<File>,
+    power: Journal<File>,
+    committed: Vec<Committed>,
+    finished: HashSet<(CellId, u32)>,
+    torn: Vec<Torn>,
+    sealed: bool,
+    _lock: Lock,
+}
+
+/// A cell on disk and where its lines stand: samples, witness, cells.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Committed {
+    pub(crate) key: Key,
+    pub(crate) spans: [Option<Span>; 3],
+}
+
+/// The files of [`Committed::spans`] with their headers.
+pub(crate) fn journal_files() -> [(&'static str, String); 3] {
+    [
+        (SAMPLES, row_text::header::<SampleRow>()),
+        (WITNESS, row_text::header::<WitnessRow>()),
+        (CELLS, row_text::header::<CellRow>()),
+    ]
+}
+
+impl RunWriter {
+    /// Begins a run in a directory that does not exist or holds no run. What already lies there is never overwritten.
+    ///
+    /// # Errors
+    /// A run or anything else is there ([`FileFault::AlreadyARun`], [`FileFault::Foreign`]), another process writes
+    /// there, the provenance names another plan, or the system refuses.
+    pub fn create(dir: &Path, plan: &Plan, provenance: &Provenance) -> Result<RunWriter, StoreError> {
+        Self::check_provenance(dir, plan, provenance)?;
+        fs::create_dir_all(dir).map_err(StoreError::io(dir, "create"))?;
+        let lock = Lock::take(dir)?;
+        Self::begin(dir, plan, provenance, lock)
+    }
+
+    /// Begins a run where one was: its record is removed first. Refused unless the directory is empty or a run.
+    ///
+    /// # Errors
+    /// As [`RunWriter::create`], save that a run may be there.
+    pub fn fresh(dir: &Path, plan: &Plan, provenance: &Provenance) -> Result<RunWriter, StoreError> {
+        Self::check_provenance(dir, plan, provenance)?;
+        fs::create_dir_all(dir).map_err(StoreError::io(dir, "create"))?;
+        let lock = Lock::take(dir)?;
+        directory::clear(dir)?;
+        Self::begin(dir, plan, provenance, lock)
+    }
+
+    /// Goes on with an unfinished run, or opens a sealed one again to add what it lacks (the seal is broken by the first
+    /// append only). Lines without a commit record are dropped; [`RunWriter::torn`] names cells that must be measured again.
+    ///
+    /// # Errors
+    /// [`StoreError::Changed`] when plan, device, driver, binary or anything else that rows depend on is not what it was;
+    /// a line that was changed; another process that writes there; or the system refuses.
+    pub fn resume(dir: &Path, plan: &Plan, provenance: &Provenance) -> Result<RunWriter, StoreError> {
+        Self::check_provenance(dir, plan, provenance)?;
+        if !dir.is_dir() {
+            return Err(StoreError::file(dir, FileFault::NotARun));
+        }
+        let lock = Lock::take(dir)?;
+        let found = reopen::reopen(dir, plan, provenance)?;
+        let mut journal = Journal::new();
+        for ((name, _), (bytes, lines)) in journal_files().iter().zip(found.lengths) {
+            journal.open(&dir.join(name), bytes, lines)?;
+        }
+        let mut power = Journal::new();
+        power.open(&dir.join(POWER), found.power.0, found.power.1)?;
+        let finished = found.committed.iter().map(|cell| (cell.key.cell, cell.key.process)).collect();
+        let (committed, torn, sealed) = (found.committed, found.torn, found.sealed);
+        let (dir, plan, provenance) = (dir.to_owned(), plan.clone(), found.provenance);
+        Ok(RunWriter { dir, plan, provenance, journal, power, committed, finished, torn, sealed, _lock: lock })
+    }
+
+    /// [`RunWriter::resume`] where a run has begun, else [`RunWriter::create`].
+    ///
+    /// # Errors
+    /// As these two.
+    pub fn open(dir: &Path, plan: &Plan, provenance: &Provenance) -> Result<RunWriter, StoreError> {
+        if dir.is_dir() && directory::list(dir)?.has_begun() {
+            Self::resume(dir, plan, provenance)
+        } else {
+            Self::create(dir, plan, provenance)
+        }
+    }
+
+    fn check_provenance(dir: &Path, plan: &Plan, provenance: &Provenance) -> Result<(), StoreError> {
+        if !run::is_run_id(&provenance.run) {
+            return Err(StoreError::file(dir, FileFault::RunId(provenance.run.clone())));
+        }
+        let (stated, found) = (provenance.plan_hash.clone(), plan.hash());
+        if stated != found {
+            return Err(StoreError::file(&dir.join(PLAN), FileFault::PlanHash { stated, found }));
+        }
+        plan.check()?;
+        Ok(())
+    }
+
+    fn begin(dir: &Path, plan: &Plan, provenance: &Provenance, lock: Lock) -> Result<RunWriter, StoreError> {
+        let listing = directory::list(dir)?;
+        if let Some(name) = listing.foreign {
+            return Err(StoreError::file(dir, FileFault::Foreign(name)));
+        }
+        if listing.has_begun() || listing.sealed {
+            return Err(StoreError::file(dir, FileFault::AlreadyARun));
+        }
+        // Without run.json nothing was measured here, unless somebody removed it: then the rows are kept.
+        for (name, header) in journal_files() {
+            if fs::metadata(dir.join(name)).is_ok_and(|meta| meta.len() > header.len() as u64) {
+                return Err(StoreError::file(&dir.join(RUN), FileFault::Missing));
+            }
+        }
+        directory::put_bytes(&dir.join(PLAN), plan.to_toml().as_bytes())?;
+        let (mut journal, mut power) = (Journal::new(), Journal::new());
+        for (name, header) in journal_files() {
+            directory::put_bytes(&dir.join(name), header.as_bytes())?;
+            journal.open(&dir.join(name), header.len() as u64, 1)?;
+        }
+        let header = row_text::header::<PowerRow>();
+        directory::put_bytes(&dir.join(POWER), header.as_bytes())?;
+        power.open(&dir.join(POWER), header.len() as u64, 1)?;
+        directory::put_bytes(&dir.join(RUN), provenance_text(provenance)?.as_bytes())?;
+        directory::sync_parent(dir)?;
+        let (committed, finished, torn) = (Vec::new(), HashSet::new(), Vec::new());
+        let (dir, plan, provenance) = (dir.to_owned(), plan.clone(), provenance.clone());
+        Ok(RunWriter { dir, plan, provenance, journal, power, committed, finished, torn, sealed: false, _lock: lock })
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Provenance as it stands in `run.json`: that of the first start, whose run id rows must carry.
+    pub fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+
+    /// Cells that have their row, with the process.
+    pub fn finished(&self) -> &HashSet<(CellId, u32)> {
+        &self.finished
+    }
+
+    /// Cell rows whose evidence was not whole when this writer opened the run; they were dropped.
+    pub fn torn(&self) -> &[Torn] {
+        &self.torn
+    }
+
+    /// Adds a cell with its evidence: all of it or, after an error, none. Rows are sorted here and [`CellRow::evidence`]
+    /// is filled in; free texts are made to fit in a line.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`] for a row that no run may hold; [`StoreError::Io`] when the system refuses: then the run is
+    /// as it was and the call may be repeated.
+    pub fn append(
+        &mut self,
+        mut row: CellRow,
+        samples: &[SampleRow],
+        witness: &[WitnessRow],
+    ) -> Result<(), StoreError> {
+        self.break_seal()?;
+        row.tame();
+        let (cell, process) = (row.cell, row.process);
+        let refuse = |why: String| StoreError::Refused { cell, process, why };
+        self.check(&row, samples.len()).map_err(&refuse)?;
+        let samples = lines(survey::key(&row), samples, |row| (row.index, 0)).map_err(&refuse)?;
+        let witness = lines(survey::key(&row), witness, |row| (row.row, row.column)).map_err(&refuse)?;
+        let mut hasher = blake3::Hasher::new();
+        row.evidence = hasher.update(&samples).update(&witness).finalize().to_hex().to_string();
+        let mut line = Vec::new();
+        row_text::write_line(&row, &mut line).map_err(|fault| refuse(fault.to_string()))?;
+        let read: Result<CellRow, _> = row_text::read_line(&line[..line.len() - 1]);
+        read.map_err(|fault| refuse(fault.to_string()))?;
+        let spans = self.journal.commit(&[&samples, &witness, &line])?;
+        self.committed.push(Committed { key: survey::key(&row), spans: [spans[0], spans[1], spans[2]] });
+        self.finished.insert((cell, process));
+        Ok(())
+    }
+
+    fn check(&self, row: &CellRow, samples: usize) -> Result<(), String> {
+        let axes = CellId::of(&row.identity());
+        if axes != row.cell {
+            return Err(format!("the axes of this row make cell {axes}"));
+        }
+        let run = &self.provenance;
+        let origin = [
+            ("run", &row.run, &run.run),
+            ("device", &row.device, &run.device.id),
+            ("driver", &row.driver, &run.device.driver),
+        ];
+        if let Some((name, found, stated)) = origin.into_iter().find(|(_, found, stated)| found != stated) {
+            return Err(format!("{name} is `{found}`, run.json states `{stated}`"));
+        }
+        if self.finished.contains(&(row.cell, row.process)) {
+            return Err("it has its row already".to_owned());
+        }
+        if row.repetitions.unwrap_or(0) as usize != samples {
+            return Err(format!("repetitions is {:?}, given are {samples} samples", row.repetitions));
+        }
+        Ok(())
+    }
+
+    /// Adds meter readings.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the system refuses; a reading that is no number is refused as a row.
+    pub fn append_power(&mut self, readings: &[PowerRow]) -> Result<(), StoreError> {
+        self.break_seal()?;
+        let path = self.dir.join(POWER);
+        let mut bytes = Vec::new();
+        for reading in readings {
+            let mut reading = reading.clone();
+            reading.tame();
+            let start = bytes.len();
+            let line = row_text::write_line(&reading, &mut bytes);
+            line.and_then(|()| row_text::read_line::<PowerRow>(&bytes[start..bytes.len() - 1]))
+                .map_err(|fault| StoreError::row(&path, 0, fault))?;
+        }
+        self.power.commit(&[&bytes]).map(drop)
+    }
+
+    fn break_seal(&mut self) -> Result<(), StoreError> {
+        if self.sealed {
+            let path = self.dir.join(MANIFEST);
+            fs::remove_file(&path).map_err(StoreError::io(&path, "remove"))?;
+            directory::sync_parent(&path)?;
+            self.sealed = false;
+        }
+        Ok(())
+    }
+
+    /// Sorts every file, writes the facts and then MANIFEST.
+    ///
+    /// The facts must be those that [`crate::facts::derive`] gives for the run as it lies on disk (read it with
+    /// [`super::Run::open`]); `verify` compares.
+    ///
+    /// # Errors
+    /// The system refuses: then the run is unsealed, whole, and can be resumed.
+    pub fn seal(mut self, facts: &[FactRow]) -> Result<Manifest, StoreError> {
+        self.break_seal()?;
+        self.committed.sort_by_key(|cell| cell.key);
+        let mut manifest = Manifest::default();
+        for (i, (name, header)) in journal_files().iter().enumerate() {
+            let path = self.dir.join(name);
+            let spans = self.committed.iter().map(|cell| (0, cell.spans[i]));
+            let written = super::rewrite::rewrite(&path, header, &[&path], spans)?;
+            manifest.add(name, Some(written.rows), written.digest);
+        }
+        seal::put_power(&self.dir, &[&self.dir])?;
+        seal::finish(&self.dir, facts, manifest)
+    }
+
+    /// The plan of this run.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+}
+
+/// `run.json`: pretty JSON with a line feed at its end.
+pub(crate) fn provenance_text(provenance: &Provenance) -> Result<String, StoreError> {
+    let text = serde_json::to_string_pretty(provenance).map_err(std::io::Error::other);
+    text.map(|text| text + "\n").map_err(StoreError::io(Path::new(RUN), "write"))
+}
+
+/// The lines of some rows of one key, sorted.
+fn lines<T: GroupedRow>(key: Key, rows: &[T], place: impl Fn(&T) -> (u32, u32)) -> Result<Vec<u8>, String> {
+    let mut sorted = rows.to_vec();
+    sorted.sort_by_key(place);
+    let mut bytes = Vec::with_capacity(48 * rows.len());
+    let mut last = None;
+    for row in &sorted {
+        if row.key() != key {
+            return Err(format!("a row of cell {}, process {} is among its own", row.key().cell, row.key().process));
+        }
+        row.follows(last).map_err(|fault| format!("its rows: {fault}"))?;
+        let start = bytes.len();
+        row.write(&mut bytes);
+        T::parse(&bytes[start..bytes.len() - 1]).map_err(|fault| format!("its rows: {fault}"))?;
+        last = Some(row);
+    }
+    Ok(bytes)
+}
