@@ -43,7 +43,7 @@ pub struct Dot {
 /// How far a device value ĉ lies from the exact c.
 ///
 /// For integer outputs both fields are 0 where ĉ equals c modulo 2^width, and 1 where not: a distance modulo 2^width says
-/// nothing. For a NaN or infinite ĉ both are ∞.
+/// nothing. For a NaN or infinite ĉ, and where |ĉ − c| is beyond f64, both are ∞.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Residual {
     /// |ĉ − c| rounded to f64, divided in f64 by Σ|a||b| rounded to f64; 0 where ĉ = c, else ∞
@@ -229,7 +229,7 @@ impl Decoder {
         let fields = layout.fields;
         Decoder::Floating {
             layout,
-            first_normal: (1 - fields.bias - layout.min_exponent) as u64,
+            first_normal: (layout.min_exponent + fields.bias) as u64,
             step: layout.min_exponent - fields.fraction_bits as i32,
             negative_zero_is_nan: fields.specials == crate::format::Specials::NegativeZeroNan,
         }
