@@ -1,0 +1,72 @@
+//! What stands in the summary columns of a cell row?
+
+use super::bootstrap::bootstrap_interval_closed;
+use super::interval::{Interval, LEVEL, order_interval};
+use super::median::{median_of_sorted, sorted};
+use super::modality::modality;
+use super::modes::Modality;
+use super::serial::{autocorrelation, effective_n};
+use super::warmup::warmup;
+use rigel_numerics::{Megahertz, Time};
+
+/// Everything that a cell row says about its repetitions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// Repetitions after warm-up, which all that follows rests on.
+    pub n: u32,
+    /// Leading repetitions left out as warm-up.
+    pub warmup: u32,
+    /// Median time, ns; none for no repetitions.
+    pub median_ns: Option<f64>,
+    /// 95 % order-statistic interval of the median, ns; none below six repetitions.
+    pub interval: Option<Interval>,
+    /// 95 % bootstrap percentile interval (closed form), ns; none below six repetitions.
+    pub bootstrap: Option<Interval>,
+    /// Lag-1 autocorrelation, three decimals; none when the times do not vary.
+    pub autocorrelation: Option<f64>,
+    /// Effective number of independent repetitions, from `n` and the rounded autocorrelation; none without one.
+    pub effective_n: Option<u32>,
+    /// Modes.
+    pub modality: Modality,
+    /// Median core clock, MHz; none where none was read.
+    pub clock_mhz: Option<f64>,
+}
+
+/// The summary of one cell in one process, repetitions in the order taken, warm-up included.
+///
+/// `clocks[i]` belongs to `times[i]`; a shorter slice means that the clock of the rest was not read.
+pub fn summary(times: &[Time], clocks: &[Option<Megahertz>]) -> Summary {
+    let leading = warmup(times);
+    let times = &times[leading..];
+    let clocks = clocks.get(leading..).unwrap_or_default();
+    let clocks = &clocks[..clocks.len().min(times.len())];
+    let sorted = sorted(times);
+    let autocorrelation = autocorrelation(times);
+    Summary {
+        n: count(times.len()),
+        warmup: count(leading),
+        median_ns: median_of_sorted(&sorted),
+        interval: order_interval(&sorted, LEVEL).ok(),
+        bootstrap: bootstrap_interval_closed(&sorted, LEVEL).ok(),
+        autocorrelation,
+        effective_n: autocorrelation.map(|r| count(effective_n(times.len(), r))),
+        modality: modality(times, clocks),
+        clock_mhz: median_clock(clocks.iter().copied().flatten()),
+    }
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// The median of clocks, MHz.
+pub(super) fn median_clock(clocks: impl Iterator<Item = Megahertz>) -> Option<f64> {
+    let mut clocks: Vec<u32> = clocks.map(|c| c.0).collect();
+    clocks.sort_unstable();
+    let middle = clocks.len() / 2;
+    match clocks.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(f64::from(clocks[middle])),
+        _ => Some((f64::from(clocks[middle - 1]) + f64::from(clocks[middle])) / 2.0),
+    }
+}
