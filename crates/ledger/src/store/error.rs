@@ -37,6 +37,12 @@ pub enum StoreError {
         /// What is wrong with it.
         fault: FileFault,
     },
+    /// Another process is writing this run.
+    #[error("{}: another process is writing this run; wait for it or stop it", dir.display())]
+    Busy {
+        /// Run directory.
+        dir: PathBuf,
+    },
     /// `plan.toml` does not read.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -220,8 +226,6 @@ pub enum FileFault {
     AlreadyARun,
     /// Something here is not a run's, so the directory is left alone.
     Foreign(String),
-    /// Another process writes here.
-    Busy,
     /// A symbolic link, which could lead out of the run.
     Link,
     /// Neither a file nor a directory that a run may hold.
@@ -280,7 +284,6 @@ impl fmt::Display for FileFault {
             FileFault::Foreign(name) => {
                 write!(f, "holds `{name}`, which is no file of a run; nothing was touched: name an empty directory")
             }
-            FileFault::Busy => write!(f, "another process is writing this run; wait for it or stop it"),
             FileFault::Link => write!(f, "a symbolic link; a run holds its own files only"),
             FileFault::NotAFile => write!(f, "not a regular file"),
             FileFault::Escapes(name) => write!(f, "names `{name}`, which is not a plain path inside the run"),

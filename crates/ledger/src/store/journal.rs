@@ -53,6 +53,11 @@ impl<T: Tail> Journal<T> {
         self.files.push(Open { path: path.to_owned(), tail, length, lines });
     }
 
+    /// Refuses further lines: the files are about to be replaced.
+    pub(crate) fn poison(&mut self) {
+        self.poisoned = true;
+    }
+
     /// Adds some lines to each file, in order; after an error none of them has any. Gives where they stand.
     pub(crate) fn commit(&mut self, parts: &[&[u8]]) -> Result<Vec<Option<Span>>, StoreError> {
         if let Some(file) = self.files.first().filter(|_| self.poisoned) {

@@ -23,7 +23,7 @@ impl Lock {
         let mut file = file.map_err(StoreError::io(&path, "create"))?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => return Err(StoreError::file(dir, FileFault::Busy)),
+            Err(fs::TryLockError::WouldBlock) => return Err(StoreError::Busy { dir: dir.to_owned() }),
             Err(fs::TryLockError::Error(error)) => return Err(StoreError::io(&path, "lock")(error)),
         }
         // Its last holder may have removed the name between opening and locking: then another file has it now.
@@ -31,7 +31,7 @@ impl Lock {
         file.set_len(0).and_then(|()| file.write_all(mark.as_bytes())).map_err(StoreError::io(&path, "write"))?;
         match fs::read_to_string(&path) {
             Ok(text) if text == mark => Ok(Lock { path, file }),
-            _ => Err(StoreError::file(dir, FileFault::Busy)),
+            _ => Err(StoreError::Busy { dir: dir.to_owned() }),
         }
     }
 }

@@ -20,7 +20,8 @@ pub struct ManifestRow {
     /// Rows, the header left out; empty for files without rows.
     pub rows: Option<u64>,
     /// BLAKE3 (hex) of its bytes.
-    pub blake3: String,
+    #[serde(rename = "blake3")]
+    pub digest: String,
 }
 
 /// The files of a sealed run by name.
@@ -36,7 +37,7 @@ impl Manifest {
     }
 
     pub(crate) fn add(&mut self, file: &str, rows: Option<u64>, digest: blake3::Hash) {
-        let row = ManifestRow { file: file.to_owned(), rows, blake3: digest.to_hex().to_string() };
+        let row = ManifestRow { file: file.to_owned(), rows, digest: digest.to_hex().to_string() };
         self.files.insert(file.to_owned(), row);
     }
 
@@ -65,9 +66,9 @@ impl Manifest {
         for (row, place) in file.rows.into_iter().zip(file.places) {
             let refuse = |fault| Err(StoreError::row(&path, place.line, fault));
             directory::inside(dir, &row.file)?;
-            if row.blake3.len() != 64 || !row.blake3.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+            if row.digest.len() != 64 || !row.digest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
                 let allowed = "64 lower-case hex digits".to_owned();
-                return refuse(RowFault::Field { column: "blake3", found: row.blake3, allowed });
+                return refuse(RowFault::Field { column: "blake3", found: row.digest, allowed });
             }
             if row.file <= last {
                 return refuse(if row.file == last { RowFault::Duplicate } else { RowFault::Unsorted });
@@ -107,8 +108,8 @@ impl Manifest {
         {
             return Err(StoreError::file(&path, FileFault::Rows { stated, found }));
         }
-        if stated.blake3 != found {
-            return Err(StoreError::file(&path, FileFault::Digest { stated: stated.blake3.clone(), found }));
+        if stated.digest != found {
+            return Err(StoreError::file(&path, FileFault::Digest { stated: stated.digest.clone(), found }));
         }
         Ok(())
     }

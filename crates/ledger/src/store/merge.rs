@@ -25,11 +25,11 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// An input that is unsealed or does not read; two inputs with another plan, device, driver or kind; one cell measured
 /// twice ([`StoreError::Merge`] names both lines); anything at `out`.
-pub fn merge(out: &Path, inputs: &[&Path]) -> Result<Manifest, StoreError> {
+pub fn merge(out: &Path, inputs: &[impl AsRef<Path>]) -> Result<Run, StoreError> {
     if out.exists() && fs::read_dir(out).map_err(StoreError::io(out, "list"))?.next().is_some() {
         return Err(StoreError::file(out, FileFault::AlreadyARun));
     }
-    let sources = inputs.iter().map(|dir| Source::open(dir)).collect::<Result<Vec<_>, _>>()?;
+    let sources = inputs.iter().map(|dir| Source::open(dir.as_ref())).collect::<Result<Vec<_>, _>>()?;
     let Some(first) = sources.first() else {
         return Err(StoreError::file(out, FileFault::NotARun));
     };
@@ -43,21 +43,17 @@ pub fn merge(out: &Path, inputs: &[&Path]) -> Result<Manifest, StoreError> {
     directory::clear(&unfinished)?;
     let written = write(&unfinished, &first.plan, &provenance, &sources, &order);
     drop(lock);
-    let manifest = match written {
-        Ok(manifest) => manifest,
-        Err(error) => {
-            // What is left is cleared by the next merge to the same place; failing to remove it now changes nothing.
-            let _ = directory::clear(&unfinished)
-                .and_then(|()| fs::remove_dir(&unfinished).map_err(StoreError::io(&unfinished, "remove")));
-            return Err(error);
-        }
-    };
+    if let Err(error) = written {
+        // What is left is cleared by the next merge to the same place; failing to remove it now changes nothing.
+        let _ = directory::clear(&unfinished).map(|()| fs::remove_dir(&unfinished));
+        return Err(error);
+    }
     if out.exists() {
         fs::remove_dir(out).map_err(StoreError::io(out, "replace"))?;
     }
     fs::rename(&unfinished, out).map_err(StoreError::io(out, "rename"))?;
     directory::sync_parent(out)?;
-    Ok(manifest)
+    Run::open(out)
 }
 
 /// A run to be merged, with where its lines stand.

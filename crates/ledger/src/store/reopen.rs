@@ -16,6 +16,7 @@ use std::path::Path;
 /// An interrupted run, cut to what is whole.
 pub(crate) struct Reopened {
     pub(crate) provenance: Provenance,
+    pub(crate) rows: Vec<CellRow>,
     pub(crate) committed: Vec<Committed>,
     /// Bytes and lines of samples, witness, cells.
     pub(crate) lengths: [(u64, u64); 3],
@@ -66,8 +67,20 @@ pub(crate) fn reopen(dir: &Path, plan: &Plan, now: &Provenance) -> Result<Reopen
             spans: [samples, witness, Some(cells.places[i])],
         })
         .collect();
+    let lengths = compact(dir, &mut committed)?;
+    let power = text_file::read::<PowerRow>(&dir.join(POWER), row_text::read_line, true)?;
+    let places = power.places.into_iter().map(Some).collect();
+    let power = cut(&dir.join(POWER), &row_text::header::<PowerRow>(), places)?;
+    let power = (power.bytes, power.rows + 1);
+    let rows = survey.kept.iter().map(|&i| cells.rows[i].clone()).collect();
+    Ok(Reopened { provenance: recorded.clone(), rows, committed, lengths, power, torn: survey.torn, sealed })
+}
+
+/// Leaves the lines of these cells and no others; gives bytes and lines of samples, witness and cells. Commit records go
+/// first: a cell whose row is gone is not there, whatever is left of its evidence.
+pub(crate) fn compact(dir: &Path, committed: &mut [Committed]) -> Result<[(u64, u64); 3], StoreError> {
     let mut lengths = [(0, 0); 3];
-    for (i, (name, header)) in journal_files().iter().enumerate() {
+    for (i, (name, header)) in journal_files().iter().enumerate().rev() {
         let spans: Vec<Option<Span>> = committed.iter().map(|cell| cell.spans[i]).collect();
         let written = cut(&dir.join(name), header, spans)?;
         for (cell, span) in committed.iter_mut().zip(written.spans) {
@@ -75,11 +88,7 @@ pub(crate) fn reopen(dir: &Path, plan: &Plan, now: &Provenance) -> Result<Reopen
         }
         lengths[i] = (written.bytes, written.rows + 1);
     }
-    let power = text_file::read::<PowerRow>(&dir.join(POWER), row_text::read_line, true)?;
-    let places = power.places.into_iter().map(Some).collect();
-    let power = cut(&dir.join(POWER), &row_text::header::<PowerRow>(), places)?;
-    let power = (power.bytes, power.rows + 1);
-    Ok(Reopened { provenance: recorded.clone(), committed, lengths, power, torn: survey.torn, sealed })
+    Ok(lengths)
 }
 
 /// Leaves a file that holds a header and these spans and nothing else; writes it again only when it holds more.

@@ -31,6 +31,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// Whether a run has begun in a directory: provenance is there.
+    pub fn is_one(dir: &Path) -> bool {
+        dir.is_dir() && directory::list(dir).is_ok_and(|listing| listing.has_begun())
+    }
+
     /// Reads a sealed or unsealed run.
     ///
     /// A sealed run must agree with its MANIFEST; `samples.csv` and `witness.csv` are held against it when they are read.

@@ -1,5 +1,6 @@
 //! How does a run come to disk, cell by cell, and go on after it was interrupted?
 
+use crate::facts::Evidence;
 use crate::plan::Plan;
 use crate::provenance::Provenance;
 use crate::rows::{CellId, CellRow, FactRow, PowerRow, SampleRow, WitnessRow};
@@ -26,6 +27,7 @@ pub struct RunWriter {
     /// Samples, witness, cells: the commit record last.
     journal: Journal<File>,
     power: Journal<File>,
+    rows: Vec<CellRow>,
     committed: Vec<Committed>,
     finished: HashSet<(CellId, u32)>,
     torn: Vec<Torn>,
@@ -87,16 +89,13 @@ impl RunWriter {
         }
         let lock = Lock::take(dir)?;
         let found = reopen::reopen(dir, plan, provenance)?;
-        let mut journal = Journal::new();
-        for ((name, _), (bytes, lines)) in journal_files().iter().zip(found.lengths) {
-            journal.open(&dir.join(name), bytes, lines)?;
-        }
+        let journal = open_journal(dir, found.lengths)?;
         let mut power = Journal::new();
         power.open(&dir.join(POWER), found.power.0, found.power.1)?;
         let finished = found.committed.iter().map(|cell| (cell.key.cell, cell.key.process)).collect();
-        let (committed, torn, sealed) = (found.committed, found.torn, found.sealed);
+        let (rows, committed, torn, sealed) = (found.rows, found.committed, found.torn, found.sealed);
         let (dir, plan, provenance) = (dir.to_owned(), plan.clone(), found.provenance);
-        Ok(RunWriter { dir, plan, provenance, journal, power, committed, finished, torn, sealed, _lock: lock })
+        Ok(RunWriter { dir, plan, provenance, journal, power, rows, committed, finished, torn, sealed, _lock: lock })
     }
 
     /// [`RunWriter::resume`] where a run has begun, else [`RunWriter::create`].
@@ -104,11 +103,7 @@ impl RunWriter {
     /// # Errors
     /// As these two.
     pub fn open(dir: &Path, plan: &Plan, provenance: &Provenance) -> Result<RunWriter, StoreError> {
-        if dir.is_dir() && directory::list(dir)?.has_begun() {
-            Self::resume(dir, plan, provenance)
-        } else {
-            Self::create(dir, plan, provenance)
-        }
+        if run::Run::is_one(dir) { Self::resume(dir, plan, provenance) } else { Self::create(dir, plan, provenance) }
     }
 
     fn check_provenance(dir: &Path, plan: &Plan, provenance: &Provenance) -> Result<(), StoreError> {
@@ -150,7 +145,19 @@ impl RunWriter {
         directory::sync_parent(dir)?;
         let (committed, finished, torn) = (Vec::new(), HashSet::new(), Vec::new());
         let (dir, plan, provenance) = (dir.to_owned(), plan.clone(), provenance.clone());
-        Ok(RunWriter { dir, plan, provenance, journal, power, committed, finished, torn, sealed: false, _lock: lock })
+        Ok(RunWriter {
+            dir,
+            plan,
+            provenance,
+            journal,
+            power,
+            rows: Vec::new(),
+            committed,
+            finished,
+            torn,
+            sealed: false,
+            _lock: lock,
+        })
     }
 
     /// The directory.
@@ -161,6 +168,16 @@ impl RunWriter {
     /// Provenance as it stands in `run.json`: that of the first start, whose run id rows must carry.
     pub fn provenance(&self) -> &Provenance {
         &self.provenance
+    }
+
+    /// Cell rows on disk, in the order in which they were finished.
+    pub fn cells(&self) -> &[CellRow] {
+        &self.rows
+    }
+
+    /// Whether a cell has its row in a process.
+    pub fn has(&self, cell: CellId, process: u32) -> bool {
+        self.finished.contains(&(cell, process))
     }
 
     /// Cells that have their row, with the process.
@@ -174,7 +191,7 @@ impl RunWriter {
     }
 
     /// Adds a cell with its evidence: all of it or, after an error, none. Rows are sorted here and [`CellRow::evidence`]
-    /// is filled in; free texts are made to fit in a line.
+    /// is filled in; free texts are made to fit in a line. Gives the row as it stands in the file.
     ///
     /// # Errors
     /// [`StoreError::Refused`] for a row that no run may hold; [`StoreError::Io`] when the system refuses: then the run is
@@ -184,7 +201,7 @@ impl RunWriter {
         mut row: CellRow,
         samples: &[SampleRow],
         witness: &[WitnessRow],
-    ) -> Result<(), StoreError> {
+    ) -> Result<CellRow, StoreError> {
         self.break_seal()?;
         row.tame();
         let (cell, process) = (row.cell, row.process);
@@ -201,6 +218,27 @@ impl RunWriter {
         let spans = self.journal.commit(&[&samples, &witness, &line])?;
         self.committed.push(Committed { key: survey::key(&row), spans: [spans[0], spans[1], spans[2]] });
         self.finished.insert((cell, process));
+        self.rows.push(row.clone());
+        Ok(row)
+    }
+
+    /// Takes cells out of the run, with their evidence: a block that was not finished in one process is measured again.
+    ///
+    /// # Errors
+    /// The system refuses: then the run is whole, with or without these cells, and must be resumed.
+    pub fn discard(&mut self, unwanted: impl Fn(&CellRow) -> bool) -> Result<(), StoreError> {
+        if !self.rows.iter().any(&unwanted) {
+            return Ok(());
+        }
+        self.break_seal()?;
+        let mut keep = self.rows.iter().map(|row| !unwanted(row)).collect::<Vec<_>>().into_iter();
+        let mut again = keep.clone();
+        self.committed.retain(|_| keep.next().unwrap_or(true));
+        self.rows.retain(|_| again.next().unwrap_or(true));
+        self.finished = self.committed.iter().map(|cell| (cell.key.cell, cell.key.process)).collect();
+        self.journal.poison();
+        let lengths = reopen::compact(&self.dir, &mut self.committed)?;
+        self.journal = open_journal(&self.dir, lengths)?;
         Ok(())
     }
 
@@ -277,10 +315,34 @@ impl RunWriter {
         seal::finish(&self.dir, facts, manifest)
     }
 
+    /// Derives the facts from the run as it lies on disk, and seals it with them. A sealed run to which nothing was added
+    /// stays as it is when its facts are derived again to the same rows.
+    ///
+    /// # Errors
+    /// As [`RunWriter::seal`], and a run that does not read.
+    pub fn seal_with(self, derive: impl FnOnce(&Evidence<'_>) -> Vec<FactRow>) -> Result<Manifest, StoreError> {
+        let run = run::Run::open(&self.dir)?;
+        let samples = run.samples()?;
+        let (plan, provenance, cells, power) = (run.plan(), run.provenance(), run.cells(), run.power());
+        let facts = derive(&Evidence { plan, provenance, cells, samples: &samples, power });
+        match run.manifest() {
+            Some(manifest) if facts == run.facts() => Ok(manifest.clone()),
+            _ => self.seal(&facts),
+        }
+    }
+
     /// The plan of this run.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
+}
+
+fn open_journal(dir: &Path, lengths: [(u64, u64); 3]) -> Result<Journal<File>, StoreError> {
+    let mut journal = Journal::new();
+    for ((name, _), (bytes, lines)) in journal_files().iter().zip(lengths) {
+        journal.open(&dir.join(name), bytes, lines)?;
+    }
+    Ok(journal)
 }
 
 /// `run.json`: pretty JSON with a line feed at its end.
