@@ -10,7 +10,7 @@ use crate::contract::{
     Advertised, Ceiling, CeilingSpec, Description, Device, Gemm, GemmSpec, Kind, Meter, MissingMeter, Offer, Refusal,
     Stated,
 };
-use rigel_numerics::Triple;
+use rigel_numerics::{Shape, Triple};
 
 /// A software device with planted truth. All times are virtual; only a planted hang waits.
 pub struct SimDevice {
@@ -72,6 +72,12 @@ impl Device for SimDevice {
         let truth = self.world.borrow().truth.clone();
         let path = truth.paths.iter().find(|p| p.name == path);
         path.map_or_else(Vec::new, |p| p.tiles.iter().map(|t| t.name.clone()).collect())
+    }
+
+    fn tile_extents(&self, path: &str, _triple: Triple, tile: &str) -> Option<Shape> {
+        let truth = self.world.borrow().truth.clone();
+        let path = truth.paths.iter().find(|p| p.name == path)?;
+        path.tiles.iter().find(|t| t.name == tile)?.extents
     }
 
     fn ceiling_variants(&self, path: &str, triple: Triple) -> Vec<String> {

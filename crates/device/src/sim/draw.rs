@@ -122,7 +122,7 @@ fn triple(triple: Triple, rate: f64) -> PlantedTriple {
 }
 
 fn path(name: &str, triples: Vec<PlantedTriple>) -> PlantedPath {
-    let tile = |name: &str, factor| PlantedTile { name: name.into(), factor, half_extent: 0.0 };
+    let tile = |name: &str, factor| PlantedTile { name: name.into(), factor, half_extent: 0.0, extents: None };
     let tiles = vec![tile("64x64", 1.0), tile("32x32", 0.8)];
     PlantedPath { name: name.into(), tiles, states: None, noise: None, triples }
 }

@@ -101,6 +101,9 @@ pub struct PlantedTile {
     /// Added to the triple's half extent.
     #[serde(default)]
     pub half_extent: f64,
+    /// Its extents, where it tells them: the ladder tries shapes one below and one above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extents: Option<Shape>,
 }
 
 /// One type triple on a path.
@@ -218,5 +221,5 @@ fn many_operations() -> u64 {
 }
 
 fn one_tile() -> Vec<PlantedTile> {
-    vec![PlantedTile { name: "64x64".into(), factor: 1.0, half_extent: 0.0 }]
+    vec![PlantedTile { name: "only".into(), factor: 1.0, half_extent: 0.0, extents: None }]
 }
