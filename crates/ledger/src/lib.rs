@@ -12,6 +12,7 @@ mod plan_file;
 mod plan_section;
 pub mod provenance;
 pub mod rows;
+pub mod schema;
 pub mod statistics;
 pub mod store;
 pub mod verdict;

@@ -6,7 +6,7 @@ use rigel_numerics::{Recipe, Shape, Triple};
 use serde::{Deserialize, Serialize};
 
 /// A resolved plan: `plan.toml` of a run. Its BLAKE3 hash is the run's configuration hash.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Name, the preset's or the file's.
@@ -35,7 +35,7 @@ pub struct Plan {
 }
 
 /// How much is sampled.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sampling {
     /// Fresh processes a block is repeated in; at least 6 for a verdict.
@@ -55,7 +55,7 @@ pub struct Sampling {
 }
 
 /// Numbers that verdicts use (design defaults in the presets).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Thresholds {
     /// `accelerated` when the whole interval of rate ÷ match is at least this.
@@ -75,7 +75,7 @@ pub struct Thresholds {
 }
 
 /// What a worker may take.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Seconds without any message from a worker after which it counts as hung.
@@ -85,17 +85,19 @@ pub struct Limits {
 }
 
 /// What triples are judged against.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Match {
     /// The match: on the same path, and on the device's fastest path.
+    #[schemars(with = "String")]
     pub triple: Triple,
     /// The triples that are judged; empty = every other one whose operands are not wider.
+    #[schemars(with = "Vec<String>")]
     pub judged: Vec<Triple>,
 }
 
 /// Paths that stand for the dull explanations; empty = not present on this device, and the verdict says so.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Baselines {
     /// A: the scalar roofline (a limit, not a rival).
@@ -109,30 +111,33 @@ pub struct Baselines {
 }
 
 /// Which paths and triples take part; empty lists mean all that the device offers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Select {
     /// Path names.
     pub paths: Vec<String>,
     /// Type triples.
+    #[schemars(with = "Vec<String>")]
     pub triples: Vec<Triple>,
 }
 
 /// Axes of the probe `types`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TypesAxes {
     /// Shapes every rung must get right.
+    #[schemars(with = "Vec<String>")]
     pub shapes: Vec<Shape>,
     /// Recipes.
     pub recipes: Vec<Recipe>,
 }
 
 /// Axes of the probe `throughput`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThroughputAxes {
     /// Shapes.
+    #[schemars(with = "Vec<String>")]
     pub shapes: Vec<Shape>,
     /// Recipes; at least one that can fail its gate.
     pub recipes: Vec<Recipe>,

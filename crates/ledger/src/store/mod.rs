@@ -49,3 +49,8 @@ pub use run::Run;
 pub use samples::{SampleSlice, Samples, Witness};
 pub use survey::Torn;
 pub use writer::RunWriter;
+
+pub(crate) use evidence::digests as evidence_digests;
+pub(crate) use run::repetitions_fault;
+pub(crate) use scan::{Scanned, Span};
+pub(crate) use survey::key;

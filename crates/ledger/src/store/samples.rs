@@ -23,6 +23,15 @@ pub struct SampleSlice<'a> {
     pub times: &'a [Time],
     /// Core clocks around them; `None` unless every repetition has one.
     pub clocks: Option<&'a [Megahertz]>,
+    /// As many; 0 where the clock was not read.
+    each: &'a [Megahertz],
+}
+
+impl<'a> SampleSlice<'a> {
+    /// The core clock around each repetition, where it was read.
+    pub fn each_clock(self) -> impl Iterator<Item = Option<Megahertz>> + 'a {
+        self.each.iter().map(|&clock| Some(clock).filter(|clock| clock.0 != 0))
+    }
 }
 
 impl Samples {
@@ -44,8 +53,9 @@ impl Samples {
     /// The repetitions of a cell in a process; `None` where it has none.
     pub fn of(&self, cell: CellId, process: u32) -> Option<SampleSlice<'_>> {
         let place = self.places.get(&Key { cell, process })?.clone();
-        let clocks = Some(&self.clocks[place.clone()]).filter(|clocks| clocks.iter().all(|clock| clock.0 != 0));
-        Some(SampleSlice { times: &self.times[place], clocks })
+        let each = &self.clocks[place.clone()];
+        let clocks = Some(each).filter(|clocks| clocks.iter().all(|clock| clock.0 != 0));
+        Some(SampleSlice { times: &self.times[place], clocks, each })
     }
 
     /// Repetitions of all cells.

@@ -1,0 +1,28 @@
+//! Which JSON Schema does each file of a run have?
+//!
+//! Generated from the Rust types, committed under `schema/`, and compared by a test. For the CSV files a schema describes
+//! one row as an object: its properties are the columns, an empty field is null. Column order is not part of a JSON
+//! Schema; it is the order of the struct's fields, which the header of every file repeats.
+
+use crate::store::ManifestRow;
+use crate::{CellRow, FactRow, Plan, PowerRow, Provenance, SampleRow, WitnessRow};
+use schemars::{Schema, schema_for};
+
+/// The schema of every file, by the name it is committed under.
+pub fn all() -> [(&'static str, Schema); 8] {
+    [
+        ("cells.json", schema_for!(CellRow)),
+        ("facts.json", schema_for!(FactRow)),
+        ("manifest.json", schema_for!(ManifestRow)),
+        ("plan.json", schema_for!(Plan)),
+        ("power.json", schema_for!(PowerRow)),
+        ("run.json", schema_for!(Provenance)),
+        ("samples.json", schema_for!(SampleRow)),
+        ("witness.json", schema_for!(WitnessRow)),
+    ]
+}
+
+/// A schema as it is committed: pretty JSON with a line feed at its end.
+pub fn text(schema: &Schema) -> String {
+    format!("{:#}\n", schema.as_value())
+}

@@ -1,0 +1,151 @@
+//! What does a gate say when its witness elements are computed again, from the seed, exactly?
+
+use crate::gate::{self, Check, Element, Gate, Judgement, PlantedFault, Proof};
+use crate::rows::{CellRow, Outcome, WitnessRow};
+use rigel_numerics::bound::{self, round_up_3};
+use rigel_numerics::exact::{self, Dot};
+use rigel_numerics::{Format, Operand, Recipe, Shape, Triple};
+use std::collections::HashMap;
+
+/// The byte with which the device contract says that outputs are poisoned before a run.
+const POISON: u8 = 0xA5;
+/// Witness elements that a row needs, or all of a smaller output.
+const LEAST_WITNESS: usize = 16;
+
+/// Everything that the exact sums of a product follow from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Inputs {
+    pub(super) triple: Triple,
+    pub(super) recipe: Recipe,
+    pub(super) seed: u64,
+    pub(super) shape: Shape,
+}
+
+impl Inputs {
+    pub(super) fn of(row: &CellRow) -> Option<Inputs> {
+        Some(Inputs { triple: row.triple, recipe: row.recipe?, seed: row.seed, shape: row.shape? })
+    }
+
+    fn a(&self, row: usize, k: usize) -> u64 {
+        self.recipe.element(self.triple.a, self.seed, Operand::A, row as u64, k as u64)
+    }
+
+    fn b(&self, k: usize, column: usize) -> u64 {
+        self.recipe.element(self.triple.b, self.seed, Operand::B, k as u64, column as u64)
+    }
+}
+
+/// Exact sums of elements that were asked for before.
+pub(super) type Sums = HashMap<(u32, u32), Option<Dot>>;
+
+/// Gate columns as they follow from the witness.
+pub(super) struct Recomputed {
+    check: Check,
+    /// Error and ulps of the worst element, rounded up; none where an element cannot be compared.
+    pub(super) error: Option<f64>,
+    pub(super) ulps: Option<f64>,
+    tolerance: bound::Tolerance,
+    operands: Option<Format>,
+}
+
+/// What keeps a witness from being computed again, if anything does.
+pub(super) fn unusable(inputs: &Inputs, witness: &[WitnessRow]) -> Option<String> {
+    let Inputs { triple, recipe, shape, .. } = *inputs;
+    for format in [triple.a, triple.b] {
+        if let Err(error) = recipe.supports(format) {
+            return Some(error.to_string());
+        }
+    }
+    let needed = LEAST_WITNESS.min(shape.m.saturating_mul(shape.n));
+    if witness.len() < needed {
+        return Some(format!("witness.csv holds {} elements of it, at least {needed} are needed", witness.len()));
+    }
+    let (digits, bits) = (triple.c.bits().div_ceil(4), triple.c.bits());
+    let misfit = witness.iter().find(|row| {
+        let outside = row.row as usize >= shape.m || row.column as usize >= shape.n;
+        outside || u32::from(row.bits.digits) != digits || (bits < 64 && row.bits.code >> bits != 0)
+    });
+    misfit.map(|row| {
+        let (r, c, code) = (row.row, row.column, row.bits.code);
+        format!("witness ({r}, {c}) = {code:x} is no element of a {}x{} output of {}", shape.m, shape.n, triple.c)
+    })
+}
+
+/// Computes the witness again. Looks at it as a gate does: in order of row and column.
+pub(super) fn recompute(inputs: &Inputs, witness: &[WitnessRow], sums: &mut Sums) -> Recomputed {
+    let (triple, k) = (inputs.triple, inputs.shape.k);
+    let tolerance = bound::tolerance(triple, k, inputs.recipe);
+    let (mut error, mut ulps, mut fault) = (0.0, 0.0, None);
+    for row in witness {
+        let (r, c) = (row.row as usize, row.column as usize);
+        let terms = || (0..k).map(|k| (inputs.a(r, k), inputs.b(k, c)));
+        let dot = sums.entry((row.row, row.column)).or_insert_with(|| exact::dot(triple.a, triple.b, terms()).ok());
+        let element = Element { row: r, column: c };
+        let Some(dot) = dot else {
+            fault = Some(Check::NonFinite(element));
+            continue;
+        };
+        let residual = dot.residual(triple.c, row.bits.code);
+        let finite = residual.relative.is_finite();
+        let allowed = tolerance.allowed(dot.magnitude.to_f64());
+        let inside = finite && dot.sum.difference(triple.c, row.bits.code) <= allowed;
+        if !inside && is_poison(triple.c, row.bits.code) {
+            fault = Some(Check::Unwritten(element));
+        } else if !finite && !matches!(fault, Some(Check::Unwritten(_))) {
+            fault = Some(Check::NonFinite(element));
+        } else if residual.relative > error {
+            (error, ulps) = (residual.relative, residual.ulps);
+        }
+    }
+    let finite = fault.is_none();
+    let (error, ulps) = (round_up_3(error), round_up_3(ulps));
+    let cut = || {
+        let codes: Vec<(u32, u32, u64)> = witness.iter().map(|row| (row.row, row.column, row.bits.code)).collect();
+        gate::operands_cut(triple, tolerance, &codes, |r, k| inputs.a(r, k), |k, c| inputs.b(k, c), k)
+    };
+    let outside = finite && error > tolerance.relative && !triple.is_integer();
+    Recomputed {
+        check: fault.unwrap_or(Check::Residual(error)),
+        error: finite.then_some(error),
+        ulps: finite.then_some(ulps),
+        tolerance,
+        operands: if outside { cut() } else { None },
+    }
+}
+
+impl Recomputed {
+    /// The tolerance as the column states it.
+    pub(super) fn tolerance(&self) -> f64 {
+        self.tolerance.relative
+    }
+
+    /// Judges again: as if the witness were from before timing, and from after it. What the planted faults showed is taken
+    /// from the row.
+    pub(super) fn judge(&self, row: &CellRow, coarse_cap: f64) -> [Judgement; 2] {
+        let passed = |fault: &PlantedFault| {
+            row.outcome == Outcome::Mistrusted && row.reason.ends_with(&format!("planted fault: {}", fault.words()))
+        };
+        let tolerance = match self.tolerance.exact {
+            true => gate::Tolerance::Exact,
+            false => gate::Tolerance::Relative(self.tolerance.relative),
+        };
+        let before = Gate {
+            triple: row.triple,
+            tolerance,
+            model_bound: None,
+            coarse_cap,
+            proof: Proof::Recorded(PlantedFault::ALL.into_iter().find(passed)),
+            before: self.check,
+            after: None,
+            operands: self.operands,
+        };
+        let after = Gate { before: Check::Residual(0.0), after: Some(self.check), ..before };
+        [gate::judge(&before), gate::judge(&after)]
+    }
+}
+
+fn is_poison(format: Format, code: u64) -> bool {
+    let all = u64::from_ne_bytes([POISON; 8]);
+    let bits = format.bits();
+    code == if bits == 64 { all } else { all & ((1 << bits) - 1) }
+}
