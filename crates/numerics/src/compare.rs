@@ -6,11 +6,12 @@
 
 use crate::bound::Tolerance;
 use crate::double_double::two_sum;
-use crate::exact::{self, Dot, NotFinite, Residual};
-use crate::reference::{Reference, Values};
-use crate::{Format, Matrix, Shape, decode_row};
+use crate::exact::{Dot, NotFinite, Residual};
+use crate::reference::{Reference, Values, exact_element};
+use crate::{Format, Matrix, Shape, Triple, decode_row};
 use rayon::prelude::*;
 use std::cmp::Ordering;
+use std::ops::Deref;
 
 /// Unit roundoff of f64.
 const U: f64 = f64::EPSILON / 2.0;
@@ -53,7 +54,7 @@ pub enum CompareError {
     },
 }
 
-impl Reference<'_> {
+impl<M: Deref<Target = Matrix> + Sync> Reference<M> {
     /// The exact dot product of element (row, col).
     ///
     /// # Errors
@@ -62,8 +63,7 @@ impl Reference<'_> {
     /// # Panics
     /// When the element lies outside the product.
     pub fn exact(&self, row: usize, col: usize) -> Result<Dot, NotFinite> {
-        let terms = (0..self.shape.k).map(|k| (self.a.get(row, k), self.b.get(k, col)));
-        exact::dot(self.a.format, self.b.format, terms)
+        exact_element(&self.a, &self.b, row, col)
     }
 
     /// Compares a device's output with the reference.
@@ -71,22 +71,10 @@ impl Reference<'_> {
     /// # Errors
     /// [`CompareError`] when the output is not of the triple's output format or of the product's extents.
     pub fn compare(&self, output: &Matrix, tolerance: Tolerance) -> Result<Comparison, CompareError> {
-        self.check(output)?;
+        check_output(self.triple, self.shape, output)?;
         let exact_below = self.quantum() * 2f64.powi(53);
         let scan = Scan { reference: self, output, tolerance, slack: self.slack(), exact_below };
         Ok(scan.compare())
-    }
-
-    fn check(&self, output: &Matrix) -> Result<(), CompareError> {
-        if output.format != self.triple.c {
-            return Err(CompareError::Format { found: output.format, expected: self.triple.c });
-        }
-        let bytes = output.rows.saturating_mul(Matrix::row_bytes(output.format, output.cols));
-        if (output.rows, output.cols) != (self.shape.m, self.shape.n) || output.bytes.len() != bytes {
-            let (rows, cols, bytes) = (output.rows, output.cols, output.bytes.len());
-            return Err(CompareError::Extents { rows, cols, bytes, shape: self.shape });
-        }
-        Ok(())
     }
 
     /// A bound on the relative error of Σ|a||b|: γ_K with room for the roundings of its own use.
@@ -98,10 +86,23 @@ impl Reference<'_> {
     /// A power of two of which every product is a multiple, ∞ when all are zero, 0 for none; computed once.
     fn quantum(&self) -> f64 {
         *self.quantum.get_or_init(|| {
-            let product = least_bit(self.a) * least_bit(self.b);
+            let product = least_bit(&self.a) * least_bit(&self.b);
             if product >= f64::MIN_POSITIVE { product } else { 0.0 }
         })
     }
+}
+
+/// Whether an output has the format and the extents of a product.
+pub(crate) fn check_output(triple: Triple, shape: Shape, output: &Matrix) -> Result<(), CompareError> {
+    if output.format != triple.c {
+        return Err(CompareError::Format { found: output.format, expected: triple.c });
+    }
+    let needed = output.rows.saturating_mul(Matrix::row_bytes(output.format, output.cols));
+    if (output.rows, output.cols) != (shape.m, shape.n) || output.bytes.len() != needed {
+        let (rows, cols, bytes) = (output.rows, output.cols, output.bytes.len());
+        return Err(CompareError::Extents { rows, cols, bytes, shape });
+    }
+    Ok(())
 }
 
 /// What the float64 sums prove about the exact residual of one element.
@@ -131,8 +132,8 @@ struct Summary {
     outside: usize,
 }
 
-struct Scan<'s> {
-    reference: &'s Reference<'s>,
+struct Scan<'s, M> {
+    reference: &'s Reference<M>,
     output: &'s Matrix,
     tolerance: Tolerance,
     /// Relative error bound of Σ|a||b|.
@@ -141,7 +142,7 @@ struct Scan<'s> {
     exact_below: f64,
 }
 
-impl Scan<'_> {
+impl<M: Deref<Target = Matrix> + Sync> Scan<'_, M> {
     fn compare(&self) -> Comparison {
         let rows = self.reference.shape.m;
         let summaries: Vec<Summary> =

@@ -7,6 +7,7 @@
 
 pub mod block;
 pub mod bound;
+pub mod checksum;
 pub mod codec;
 pub mod compare;
 pub mod decode_row;
@@ -17,6 +18,7 @@ pub mod exact;
 mod fits;
 pub mod format;
 mod ladder;
+mod line_sums;
 pub mod matrix;
 mod nearest;
 pub mod packing;
@@ -24,6 +26,7 @@ pub mod random;
 pub mod recipe;
 pub mod reference;
 pub mod rounding;
+pub mod sample;
 pub mod shape;
 mod superaccumulator;
 pub mod triple;

@@ -24,10 +24,12 @@
 //! ```
 
 use crate::double_double::{Sums, add_product};
+use crate::exact::{Dot, NotFinite, dot};
 use crate::{Format, Matrix, Operand, Shape, Triple, decode_row};
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
-use std::sync::OnceLock;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 
 /// Rows of a panel of A, columns of a panel of B.
 const EDGE: usize = 2048;
@@ -36,17 +38,17 @@ const DEPTH: usize = 1024;
 /// Fewer operations than this are not worth a second thread.
 const SMALL: u64 = 1 << 21;
 
-/// The reference of a product, with the operands it was computed from.
+/// The reference of a product, with the operands it was computed from: borrowed (`&Matrix`) or shared (`Arc<Matrix>`).
 #[derive(Debug)]
-pub struct Reference<'m> {
+pub struct Reference<M = Arc<Matrix>> {
     /// The triple that was asked for.
     pub triple: Triple,
     /// Extents.
     pub shape: Shape,
     /// The left operand, m × k.
-    pub a: &'m Matrix,
+    pub a: M,
     /// The right operand, k × n.
-    pub b: &'m Matrix,
+    pub b: M,
     /// The sums.
     pub values: Values,
     pub(crate) quantum: OnceLock<f64>,
@@ -145,12 +147,12 @@ pub enum ReferenceError {
 ///
 /// # Errors
 /// [`ReferenceError`] when the operands do not fit the triple or each other, or hold an infinity or NaN.
-pub fn reference<'m>(triple: Triple, a: &'m Matrix, b: &'m Matrix) -> Result<Reference<'m>, ReferenceError> {
-    let shape = check(triple, a, b)?;
+pub fn reference<M: Deref<Target = Matrix>>(triple: Triple, a: M, b: M) -> Result<Reference<M>, ReferenceError> {
+    let shape = check(triple, &a, &b)?;
     let length = shape.m * shape.n;
     let values = if triple.a == Format::F64 || triple.b == Format::F64 {
         let [mut high, mut low, mut magnitude] = [(); 3].map(|()| vec![0.0; length]);
-        for_panels(shape, a, b, |block, a, b| {
+        for_panels(shape, &a, &b, |block, a, b| {
             let rows = block.row * shape.n..(block.row + block.rows) * shape.n;
             let sums = Sums {
                 high: &mut high[rows.clone()],
@@ -163,7 +165,7 @@ pub fn reference<'m>(triple: Triple, a: &'m Matrix, b: &'m Matrix) -> Result<Ref
         Values::Double { high, low, magnitude }
     } else {
         let [mut sum, mut magnitude] = [(); 2].map(|()| vec![0.0; length]);
-        for_panels(shape, a, b, |block, a, b| {
+        for_panels(shape, &a, &b, |block, a, b| {
             multiply(&mut sum, shape, block, a, b);
             strip_signs(a);
             strip_signs(b);
@@ -181,7 +183,35 @@ pub fn reference<'m>(triple: Triple, a: &'m Matrix, b: &'m Matrix) -> Result<Ref
     Ok(Reference { triple, shape, a, b, values, quantum: OnceLock::new() })
 }
 
-fn check(triple: Triple, a: &Matrix, b: &Matrix) -> Result<Shape, ReferenceError> {
+impl<M> Reference<M> {
+    /// Σ a·b of element (row, col), rounded to f64.
+    ///
+    /// # Panics
+    /// When the element lies outside the product.
+    pub fn value(&self, row: usize, col: usize) -> f64 {
+        let at = row * self.shape.n + col;
+        match &self.values {
+            Values::Single { sum, .. } => sum[at],
+            Values::Double { high, .. } => high[at],
+            Values::Integer { sum, .. } => sum[at] as f64,
+        }
+    }
+
+    /// Σ |a||b| of element (row, col), rounded to f64.
+    ///
+    /// # Panics
+    /// When the element lies outside the product.
+    pub fn magnitude(&self, row: usize, col: usize) -> f64 {
+        let at = row * self.shape.n + col;
+        match &self.values {
+            Values::Single { magnitude, .. } | Values::Double { magnitude, .. } => magnitude[at],
+            Values::Integer { magnitude, .. } => magnitude[at] as f64,
+        }
+    }
+}
+
+/// Whether operands fit a triple and each other; their extents.
+pub(crate) fn check(triple: Triple, a: &Matrix, b: &Matrix) -> Result<Shape, ReferenceError> {
     for (operand, matrix, expected) in [(Operand::A, a, triple.a), (Operand::B, b, triple.b)] {
         if matrix.format != expected {
             return Err(ReferenceError::Format { operand, found: matrix.format, expected, triple });
@@ -252,11 +282,17 @@ fn decode_panel(matrix: &Matrix, row: usize, col: usize, cols: usize, panel: &mu
     panel.par_chunks_mut(cols).with_min_len(16).enumerate().map(decode).reduce(|| true, |x, y| x & y)
 }
 
-fn first_not_finite(operand: Operand, matrix: &Matrix) -> ReferenceError {
+/// The error for a matrix that was found to hold an infinity or NaN.
+pub(crate) fn first_not_finite(operand: Operand, matrix: &Matrix) -> ReferenceError {
     let places = (0..matrix.rows).flat_map(|row| (0..matrix.cols).map(move |col| (row, col)));
     let mut codes = places.map(|(row, col)| (row, col, matrix.get(row, col)));
     let (row, col, code) = codes.find(|&(_, _, code)| !matrix.format.is_finite(code)).unwrap_or_default();
     ReferenceError::NotFinite { operand, row, col, code }
+}
+
+/// The exact dot product of element (row, col) of A · B.
+pub(crate) fn exact_element(a: &Matrix, b: &Matrix, row: usize, col: usize) -> Result<Dot, NotFinite> {
+    dot(a.format, b.format, (0..a.cols).map(|k| (a.get(row, k), b.get(k, col))))
 }
 
 fn strip_signs(panel: &mut [f64]) {

@@ -17,7 +17,7 @@ fn triple(text: &str) -> Triple {
 }
 
 /// An output whose every element is the exact sum rounded to nearest: what an ideal device returns.
-fn ideal(reference: &Reference<'_>) -> Matrix {
+fn ideal(reference: &Reference<&Matrix>) -> Matrix {
     let Shape { m, n, .. } = reference.shape;
     let mut output = Matrix::zeroed(reference.triple.c, m, n);
     for row in 0..m {
@@ -110,7 +110,7 @@ fn panels_join_without_a_seam() {
 }
 
 /// The comparison by brute force, from exact sums alone.
-fn brute(reference: &Reference<'_>, output: &Matrix, tolerance: Tolerance) -> (usize, usize, f64, usize) {
+fn brute(reference: &Reference<&Matrix>, output: &Matrix, tolerance: Tolerance) -> (usize, usize, f64, usize) {
     let (mut worst, mut outside) = ((0, 0, 0.0), 0);
     for row in 0..reference.shape.m {
         for col in 0..reference.shape.n {

@@ -1,0 +1,262 @@
+//! Is an output right that is too large to check element by element?
+//!
+//! With v a random vector of ±1, Ĉ·v must equal A·(B·v), and vᵀ·Ĉ must equal (vᵀ·A)·B: work of order n² instead of n³
+//! (Freivalds). Eight such vectors are taken for rows and eight for columns, in double-double, beside a seeded sample
+//! of elements that are computed exactly.
+//!
+//! The bound of a line follows from what rounding may do to it. Let δ be the line's errors. Σ δ·v is sub-Gaussian with
+//! variance |δ|², so the mean of its squares over 8 independent vectors exceeds 12·|δ|² with probability below
+//! (12·e^-11)^4 < 2·10^-15 (Chernoff). |δ| is taken as ρ · √(Σ|a||b| of the line summed · a bound on its largest), with
+//! ρ the largest relative residual among the sampled elements inside the tolerance, and at least one rounding to the
+//! output format. That calibration is an estimate: a line that exceeds its bound is `suspicious`, and as long as there
+//! are few such lines, every element in them is computed exactly. A line whose elements all lie inside the tolerance
+//! is cleared.
+//!
+//! A single wrong element adds its error to every one of the 8 sums of its row, and of its column. If it exceeds twice
+//! the bound of either, the other errors cannot hide it: [`SampledCheck::smallest_visible`]. Several errors
+//! within one row and one column can only hide each other by chance. It misleads where errors are systematic and each is below that size: such an output
+//! passes, and only the sampled elements bear on it. Integer sums are exact, compared modulo 2^width: any single wrong
+//! element is seen.
+
+use crate::bound::{Tolerance, unit_roundoff};
+use crate::compare::{CompareError, Comparison, check_output};
+use crate::exact::Residual;
+use crate::line_sums::{self, Lanes, Norms, VECTORS};
+use crate::reference::{self, ReferenceError};
+use crate::sample::sample;
+use crate::{Format, Matrix, Operand, Triple};
+use rayon::prelude::*;
+
+/// How much is sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sampling {
+    /// Elements to compute exactly; see [`sample`].
+    pub elements: usize,
+    /// Rows and columns of the launch tile, whose edges are sampled.
+    pub tile: (usize, usize),
+    /// Seed of vectors and sample.
+    pub seed: u64,
+}
+
+/// What a sampled check saw.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampledCheck {
+    /// The worst among all elements that were computed exactly, and how many of them lie outside the tolerance.
+    pub elements: Comparison,
+    /// How many elements were computed exactly.
+    pub computed: usize,
+    /// Rows whose sums exceed their bound and which were not cleared, ascending.
+    pub rows: Vec<usize>,
+    /// Columns of the same kind.
+    pub columns: Vec<usize>,
+    /// The size from which on the error |ĉ − c| of a single wrong element would have been seen, wherever it stood.
+    ///
+    /// 1 for integers. An estimate for floats, as far as the sample speaks for the other elements.
+    pub smallest_visible: f64,
+    /// The same as a share of the median Σ|a||b| of the sampled elements.
+    pub smallest_visible_relative: f64,
+}
+
+impl SampledCheck {
+    /// Whether nothing speaks against the output.
+    pub fn passes(&self) -> bool {
+        self.elements.outside == 0 && self.rows.is_empty() && self.columns.is_empty()
+    }
+}
+
+/// Why there is no sampled check.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CheckError {
+    /// The operands have no product.
+    #[error(transparent)]
+    Operands(#[from] ReferenceError),
+    /// The output is not one of this product.
+    #[error(transparent)]
+    Output(#[from] CompareError),
+}
+
+/// Up to so many suspicious rows, and as many columns, are computed exactly.
+const FOLLOWED: usize = 8;
+/// Mean square over the vectors, in units of |δ|², that right sums do not reach.
+const MEAN_SQUARE: f64 = 12.0;
+
+/// Checks an output by sums and samples, on all threads of the current pool; the result does not depend on them.
+///
+/// # Errors
+/// [`CheckError`] when operands or output do not fit the triple or each other, or an input is infinite or NaN.
+pub fn sampled_check(
+    triple: Triple,
+    a: &Matrix,
+    b: &Matrix,
+    output: &Matrix,
+    tolerance: Tolerance,
+    sampling: Sampling,
+) -> Result<SampledCheck, CheckError> {
+    let shape = reference::check(triple, a, b)?;
+    check_output(triple, shape, output)?;
+    let Some(b_rows) = line_sums::row_norms(b) else { return Err(reference::first_not_finite(Operand::B, b).into()) };
+    let Some(_) = line_sums::row_norms(a) else { return Err(reference::first_not_finite(Operand::A, a).into()) };
+    let row_bounds = line_sums::row_bounds(a, &b_rows);
+    let column_bounds = line_sums::column_bounds(b, &line_sums::column_norms(a));
+
+    let judge = Judge { triple, a, b, output, tolerance };
+    let mut elements: Vec<Element> = sample(shape, sampling.tile, sampling.elements, sampling.seed)
+        .into_par_iter()
+        .map(|p| judge.element(p))
+        .collect();
+    let noise = judge.noise(&elements);
+    let relative_to = median_magnitude(&elements);
+
+    let row_lines = Lines { bounds: &row_bounds, across: shape.n, terms: shape.n + shape.k, noise };
+    let column_lines = Lines { bounds: &column_bounds, across: shape.m, terms: shape.m + shape.k, noise };
+    let columns_of_v = line_sums::signs(shape.n, sampling.seed, 1);
+    let expected = line_sums::row_sums(a, &line_sums::row_sums(b, &columns_of_v));
+    let rows = row_lines.suspicious(&line_sums::row_sums(output, &columns_of_v), &expected, triple.c);
+    let rows_of_v = line_sums::signs(shape.m, sampling.seed, 2);
+    let expected = line_sums::column_sums(b, &line_sums::column_sums(a, &rows_of_v));
+    let columns = column_lines.suspicious(&line_sums::column_sums(output, &rows_of_v), &expected, triple.c);
+
+    let rows = judge.follow(rows, &mut elements, |row| (0..shape.n).map(move |col| (row, col)));
+    let columns = judge.follow(columns, &mut elements, |col| (0..shape.m).map(move |row| (row, col)));
+    elements.sort_unstable_by_key(|e| (e.row, e.col));
+    elements.dedup_by_key(|e| (e.row, e.col));
+    let smallest_visible =
+        if triple.is_integer() { 1.0 } else { 2.0 * row_lines.largest_bound().min(column_lines.largest_bound()) };
+    Ok(SampledCheck {
+        elements: worst(&elements),
+        computed: elements.len(),
+        rows,
+        columns,
+        smallest_visible,
+        smallest_visible_relative: smallest_visible / relative_to,
+    })
+}
+
+/// One element that was computed exactly.
+struct Element {
+    row: usize,
+    col: usize,
+    residual: Residual,
+    magnitude: f64,
+    outside: bool,
+}
+
+struct Judge<'j> {
+    triple: Triple,
+    a: &'j Matrix,
+    b: &'j Matrix,
+    output: &'j Matrix,
+    tolerance: Tolerance,
+}
+
+/// What rounding may do to an element.
+#[derive(Clone, Copy)]
+struct Noise {
+    /// In units of Σ|a||b|.
+    relative: f64,
+    /// In units of the output.
+    absolute: f64,
+}
+
+impl Judge<'_> {
+    fn element(&self, (row, col): (usize, usize)) -> Element {
+        let code = self.output.get(row, col);
+        // Inputs were found finite, so the sum exists.
+        let Ok(dot) = reference::exact_element(self.a, self.b, row, col) else {
+            return Element { row, col, residual: Residual::INFINITE, magnitude: f64::INFINITY, outside: true };
+        };
+        let (difference, magnitude) = (dot.sum.difference(self.triple.c, code), dot.magnitude.to_f64());
+        let outside = difference > self.tolerance.allowed(magnitude) || difference.is_infinite();
+        Element { row, col, residual: dot.residual(self.triple.c, code), magnitude, outside }
+    }
+
+    fn noise(&self, elements: &[Element]) -> Noise {
+        if self.tolerance.exact {
+            return Noise { relative: 0.0, absolute: 0.0 };
+        }
+        let inside = elements.iter().filter(|e| !e.outside).map(|e| e.residual.relative);
+        let relative = inside.filter(|r| r.is_finite()).fold(unit_roundoff(self.triple.c), f64::max);
+        Noise { relative, absolute: self.tolerance.absolute }
+    }
+
+    /// Computes the elements of suspicious lines exactly, if there are few; gives back the lines that stay suspicious.
+    fn follow<P: Iterator<Item = (usize, usize)> + Send>(
+        &self,
+        lines: Vec<usize>,
+        elements: &mut Vec<Element>,
+        places: impl Fn(usize) -> P,
+    ) -> Vec<usize> {
+        if lines.len() > FOLLOWED {
+            return lines;
+        }
+        let stays = |line: &usize| {
+            let found: Vec<Element> =
+                places(*line).collect::<Vec<_>>().into_par_iter().map(|p| self.element(p)).collect();
+            let outside = found.iter().any(|e| e.outside);
+            elements.extend(found);
+            outside
+        };
+        lines.into_iter().filter(stays).collect()
+    }
+}
+
+/// The rows of the output, or its columns.
+struct Lines<'l> {
+    /// For each line Σ|a||b| summed over its elements, and a bound on the largest of them.
+    bounds: &'l [Norms],
+    /// Elements of a line.
+    across: usize,
+    /// Terms of both sums behind a checksum.
+    terms: usize,
+    noise: Noise,
+}
+
+impl Lines<'_> {
+    /// What the root mean square of a line's sums may not exceed.
+    fn bound(&self, norms: Norms) -> f64 {
+        let rounding =
+            self.noise.relative * norms.root_of_squares() + self.noise.absolute * (self.across as f64).sqrt();
+        // The sums themselves are good to (terms · u)² of what they sum, a few times over.
+        let own = (self.terms as f64 * f64::EPSILON).powi(2) * norms.sum;
+        MEAN_SQUARE.sqrt() * rounding + own
+    }
+
+    fn largest_bound(&self) -> f64 {
+        self.bounds.iter().map(|&norms| self.bound(norms)).fold(0.0, f64::max)
+    }
+
+    fn suspicious(&self, found: &[Lanes], expected: &[Lanes], output: Format) -> Vec<usize> {
+        let differs = |line: &usize| {
+            let (found, expected) = (&found[*line], &expected[*line]);
+            if output.is_integer() {
+                return (0..VECTORS).any(|i| (integer(found, i) ^ integer(expected, i)) & output.code_mask() != 0);
+            }
+            let squares = (0..VECTORS).map(|i| (found.high[i] - expected.high[i]) + (found.low[i] - expected.low[i]));
+            let root = (squares.map(|d| d * d).sum::<f64>() / VECTORS as f64).sqrt();
+            // Not `>`: sums with a NaN or an infinity in them are suspicious.
+            !(root <= self.bound(self.bounds[*line]))
+        };
+        (0..found.len()).filter(differs).collect()
+    }
+}
+
+/// A sum of integers modulo 2^64: both parts are whole and below 2^63.
+fn integer(sum: &Lanes, i: usize) -> u64 {
+    (sum.high[i] as i64).wrapping_add(sum.low[i] as i64) as u64
+}
+
+fn worst(elements: &[Element]) -> Comparison {
+    let outside = elements.iter().filter(|e| e.outside).count();
+    let first = Comparison { row: 0, col: 0, residual: Residual { relative: 0.0, ulps: 0.0 }, outside };
+    let found = elements
+        .iter()
+        .enumerate()
+        .max_by(|(i, x), (j, y)| x.residual.relative.total_cmp(&y.residual.relative).then(j.cmp(i)));
+    found.map_or(first, |(_, e)| Comparison { row: e.row, col: e.col, residual: e.residual, outside })
+}
+
+fn median_magnitude(elements: &[Element]) -> f64 {
+    let mut sizes: Vec<f64> = elements.iter().map(|e| e.magnitude).collect();
+    sizes.sort_unstable_by(f64::total_cmp);
+    sizes.get(sizes.len() / 2).copied().unwrap_or(f64::NAN)
+}
