@@ -14,6 +14,10 @@
 pub mod blocking;
 pub mod buffer;
 pub mod ceiling;
+#[cfg(target_arch = "x86_64")]
+mod ceiling_avx2;
+#[cfg(target_arch = "x86_64")]
+mod ceiling_avx512;
 mod ceiling_portable;
 pub mod clock;
 pub mod decode;
@@ -21,8 +25,16 @@ pub mod describe;
 pub mod detect;
 pub mod gemm;
 pub mod kernel;
+#[cfg(target_arch = "x86_64")]
+mod kernel_avx2;
+#[cfg(target_arch = "x86_64")]
+mod kernel_avx512;
+#[cfg(target_arch = "x86_64")]
+mod kernel_bf16;
 mod kernel_scalar;
 mod kernel_tiled;
+#[cfg(target_arch = "x86_64")]
+mod kernel_vnni;
 pub mod offers;
 mod pack;
 pub mod path;

@@ -88,6 +88,35 @@ impl Setting {
                 (Path::Tiled, Format::F64) => Some(self.product::<TiledF64, F64, F64>(c)),
                 (Path::Tiled, Format::F32) => self.floats::<TiledF32>(a),
                 (Path::Tiled, _) => self.integers::<TiledI16, U8Half, I8Half, I8Half>(a),
+                #[cfg(target_arch = "x86_64")]
+                _ => self.vectors(path, triple),
+                #[cfg(not(target_arch = "x86_64"))]
+                _ => None,
+            }
+        }
+    }
+
+    /// The products of the paths that only x86-64 has.
+    ///
+    /// # Safety
+    /// The processor has the features of the path.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn vectors(self, path: Path, triple: Triple) -> Option<Box<dyn Gemm>> {
+        use super::{kernel_avx2::*, kernel_avx512::*, kernel_bf16::Avx512Bf16, kernel_vnni::*};
+        use decode::{Bf16Code, F64, I8Code, I8Half, I8Offset, U8Code, U8Half};
+        let Triple { a, c, .. } = triple;
+        // SAFETY: the same condition.
+        unsafe {
+            match (path, c) {
+                (Path::Avx2Fma, Format::F64) => Some(self.product::<Avx2F64, F64, F64>(c)),
+                (Path::Avx2Fma, Format::F32) => self.floats::<Avx2F32>(a),
+                (Path::Avx2Fma, _) => self.integers::<Avx2I16, U8Half, I8Half, I8Half>(a),
+                (Path::Avx512Fma, Format::F64) => Some(self.product::<Avx512F64, F64, F64>(c)),
+                (Path::Avx512Fma, Format::F32) => self.floats::<Avx512F32>(a),
+                (Path::Avx512Fma, _) => self.integers::<Avx512I16, U8Half, I8Half, I8Half>(a),
+                (Path::Avx512Bf16, _) => Some(self.product::<Avx512Bf16, Bf16Code, Bf16Code>(c)),
+                (Path::Avx512Vnni, _) if a == Format::U8 => Some(self.product::<VnniU8, U8Code, I8Code>(c)),
+                (Path::Avx512Vnni, _) => Some(self.product::<VnniI8, I8Offset, I8Code>(c)),
                 _ => None,
             }
         }

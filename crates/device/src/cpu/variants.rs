@@ -35,6 +35,13 @@ fn chains(path: Path, triple: Triple) -> &'static [usize] {
     match (path, triple.is_integer()) {
         (Path::Scalar, true) => &portable::INTEGER_CHAINS,
         (Path::Scalar | Path::Tiled, _) => &portable::CHAINS,
+        #[cfg(target_arch = "x86_64")]
+        (Path::Avx2Fma, true) => &super::ceiling_avx2::INTEGER_CHAINS,
+        #[cfg(target_arch = "x86_64")]
+        (Path::Avx2Fma, _) => &super::ceiling_avx2::CHAINS,
+        #[cfg(target_arch = "x86_64")]
+        _ => &super::ceiling_avx512::CHAINS,
+        #[cfg(not(target_arch = "x86_64"))]
         _ => &[],
     }
 }
@@ -66,6 +73,10 @@ fn f64_loop(path: Path, chains: usize) -> Option<Loop<f64>> {
     match path {
         Path::Scalar => portable::scalar_f64(chains),
         Path::Tiled => portable::tiled_f64(chains),
+        #[cfg(target_arch = "x86_64")]
+        Path::Avx2Fma => super::ceiling_avx2::fma_f64(chains),
+        #[cfg(target_arch = "x86_64")]
+        Path::Avx512Fma => super::ceiling_avx512::fma_f64(chains),
         _ => None,
     }
 }
@@ -74,6 +85,12 @@ fn f32_loop(path: Path, chains: usize) -> Option<Loop<f32>> {
     match path {
         Path::Scalar => portable::scalar_f32(chains),
         Path::Tiled => portable::tiled_f32(chains),
+        #[cfg(target_arch = "x86_64")]
+        Path::Avx2Fma => super::ceiling_avx2::fma_f32(chains),
+        #[cfg(target_arch = "x86_64")]
+        Path::Avx512Fma => super::ceiling_avx512::fma_f32(chains),
+        #[cfg(target_arch = "x86_64")]
+        Path::Avx512Bf16 => super::ceiling_avx512::dot_bf16(chains),
         _ => None,
     }
 }
@@ -82,6 +99,12 @@ fn i32_loop(path: Path, chains: usize) -> Option<Loop<i32>> {
     match path {
         Path::Scalar => portable::scalar_i32(chains),
         Path::Tiled => portable::tiled_i32(chains),
+        #[cfg(target_arch = "x86_64")]
+        Path::Avx2Fma => super::ceiling_avx2::madd_i16(chains),
+        #[cfg(target_arch = "x86_64")]
+        Path::Avx512Fma => super::ceiling_avx512::madd_i16(chains),
+        #[cfg(target_arch = "x86_64")]
+        Path::Avx512Vnni => super::ceiling_avx512::dot_u8i8(chains),
         _ => None,
     }
 }
