@@ -70,7 +70,7 @@ fn check(a: Format, b: Format, pairs: &[(u64, u64)], output: Format, device: u64
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_pair_of_formats_agrees_with_rationals(

@@ -1,0 +1,194 @@
+//! Does the sampled check see what it says it would, and nothing else?
+
+use rayon::ThreadPoolBuilder;
+use rigel_numerics::bound::tolerance;
+use rigel_numerics::checksum::{CheckError, SampledCheck, Sampling, sampled_check};
+use rigel_numerics::reference::{Values, reference};
+use rigel_numerics::sample::sample;
+use rigel_numerics::{Matrix, Operand, Overflow, Recipe, Rounding, Shape, Triple};
+
+struct Case {
+    triple: Triple,
+    shape: Shape,
+    recipe: Recipe,
+    a: Matrix,
+    b: Matrix,
+    output: Matrix,
+}
+
+const SAMPLING: Sampling = Sampling { elements: 128, tile: (32, 16), seed: 17 };
+
+/// Operands, and the output of a device that adds up in f32 from left to right, or in f64 or integers as declared.
+fn case(text: &str, shape: Shape, recipe: Recipe) -> Case {
+    let triple: Triple = text.parse().expect("a triple");
+    let a = recipe.matrix(triple.a, 4, Operand::A, shape.m, shape.k);
+    let b = recipe.matrix(triple.b, 4, Operand::B, shape.k, shape.n);
+    let mut output = Matrix::zeroed(triple.c, shape.m, shape.n);
+    for row in 0..shape.m {
+        for col in 0..shape.n {
+            let terms = (0..shape.k).map(|k| (a.value(row, k), b.value(k, col)));
+            let code = if triple.is_integer() {
+                terms.map(|(x, y)| (x * y) as i64).sum::<i64>() as u64
+            } else if triple.acc.precision() > 24 {
+                terms.fold(0.0, |s, (x, y)| s + x * y).to_bits()
+            } else {
+                let sum = terms.fold(0.0f32, |s, (x, y)| (f64::from(s) + x * y) as f32);
+                triple.c.encode(f64::from(sum), Rounding::NearestEven, Overflow::Ieee)
+            };
+            output.set(row, col, code);
+        }
+    }
+    Case { triple, shape, recipe, a, b, output }
+}
+
+impl Case {
+    fn check(&self, output: &Matrix) -> SampledCheck {
+        let bound = tolerance(self.triple, self.shape.k, self.recipe);
+        sampled_check(self.triple, &self.a, &self.b, output, bound, SAMPLING).expect("a check")
+    }
+
+    /// The output with `change` added to one element, rounded away from the value before.
+    fn planted(&self, row: usize, col: usize, change: f64) -> Matrix {
+        let mut output = self.output.clone();
+        let code = if self.triple.is_integer() {
+            output.get(row, col).wrapping_add(change as i64 as u64) & self.triple.c.code_mask()
+        } else {
+            let rounding = if change > 0.0 { Rounding::Up } else { Rounding::Down };
+            self.triple.c.encode(output.value(row, col) + change, rounding, Overflow::Ieee)
+        };
+        output.set(row, col, code);
+        output
+    }
+
+    /// Places that the sample leaves out.
+    fn unsampled(&self) -> Vec<(usize, usize)> {
+        let sampled = sample(self.shape, SAMPLING.tile, SAMPLING.elements, SAMPLING.seed);
+        let places = (0..self.shape.m).flat_map(|r| (0..self.shape.n).map(move |c| (r, c)));
+        places.filter(|p| sampled.binary_search(p).is_err()).collect()
+    }
+}
+
+const CASES: [(&str, Shape); 6] = [
+    ("f32,f32->f32", Shape::new(90, 57, 100)),
+    ("e4m3,e4m3->f32", Shape::new(50, 90, 80)),
+    ("bf16,bf16->bf16+f32", Shape::new(77, 44, 64)),
+    ("f64,f64->f64", Shape::new(60, 65, 50)),
+    ("u8,i8->i32", Shape::new(70, 61, 90)),
+    ("f16,f16->f32", Shape::new(1, 200, 33)),
+];
+
+#[test]
+fn right_outputs_pass_whatever_the_recipe() {
+    for (text, shape) in CASES {
+        for recipe in Recipe::ALL {
+            let case = case(text, shape, recipe);
+            let check = case.check(&case.output);
+            assert!(check.passes(), "{text} {recipe:?} {check:?}");
+            assert!(check.computed >= 64);
+        }
+    }
+}
+
+#[test]
+fn a_single_error_of_the_stated_size_is_seen_wherever_it_stands() {
+    for (text, shape) in CASES {
+        let case = case(text, shape, Recipe::NearNormal);
+        let visible = case.check(&case.output).smallest_visible;
+        assert!(visible > 0.0 && visible.is_finite());
+        let tolerance = tolerance(case.triple, shape.k, case.recipe);
+        for (i, (row, col)) in case.unsampled().into_iter().step_by(397).take(12).enumerate() {
+            let size = rigel_numerics::exact::dot(
+                case.triple.a,
+                case.triple.b,
+                (0..shape.k).map(|k| (case.a.get(row, k), case.b.get(k, col))),
+            )
+            .expect("finite")
+            .magnitude
+            .to_f64();
+            // Below the tolerance an element is right by definition, and its line is cleared.
+            let change = visible.max(2.0 * tolerance.allowed(size)) * if i % 2 == 0 { 1.0 } else { -1.0 };
+            let check = case.check(&case.planted(row, col, change));
+            assert!(!check.passes(), "{text}: {change} at ({row}, {col}) was not seen");
+            // One of the two suffices: the longer line has the larger bound.
+            assert!(check.rows.iter().all(|&r| r == row) && check.columns.iter().all(|&c| c == col), "{text}");
+            assert_eq!((check.elements.row, check.elements.col, check.elements.outside), (row, col, 1));
+        }
+    }
+}
+
+/// The stated size means something: it is far below the elements themselves, so that a lost element is seen.
+#[test]
+fn the_stated_size_is_small() {
+    for (text, limit) in
+        [("f32,f32->f32", 1e-4), ("e4m3,e4m3->f32", 1e-4), ("f64,f64->f64", 1e-12), ("bf16,bf16->bf16+f32", 0.5)]
+    {
+        let (_, shape) = CASES.into_iter().find(|c| c.0 == text).expect("listed");
+        let case = case(text, shape, Recipe::NearNormal);
+        let check = case.check(&case.output);
+        assert!(check.smallest_visible_relative < limit, "{text}: {}", check.smallest_visible_relative);
+        assert!(check.smallest_visible_relative > 0.0);
+    }
+}
+
+#[test]
+fn lost_rows_columns_steps_and_poison_are_seen() {
+    let case = case("f32,f32->f32", Shape::new(90, 57, 100), Recipe::NearNormal);
+    let mut columns_lost = case.output.clone();
+    (0..90).for_each(|row| columns_lost.set(row, 41, 0));
+    assert!(case.check(&columns_lost).columns.contains(&41));
+
+    let mut poisoned = case.output.clone();
+    let (row, col) = case.unsampled()[777];
+    poisoned.set(row, col, 0x7FC0_0000);
+    let check = case.check(&poisoned);
+    assert_eq!((check.rows, check.columns), (vec![row], vec![col]));
+    assert!(check.elements.residual.relative.is_infinite());
+
+    // The last step over k dropped: every line is wrong, more than can be followed up.
+    let mut a = Matrix::zeroed(case.triple.a, 90, 100);
+    (0..90).for_each(|row| (0..99).for_each(|k| a.set(row, k, case.a.get(row, k))));
+    let dropped = reference(case.triple, &a, &case.b).expect("a reference");
+    let Values::Single { sum, .. } = &dropped.values else { panic!("f32 operands") };
+    let mut output = Matrix::zeroed(case.triple.c, 90, 57);
+    sum.iter().enumerate().for_each(|(i, &x)| output.set(i / 57, i % 57, u64::from((x as f32).to_bits())));
+    let check = case.check(&output);
+    assert!(check.elements.outside > 0 && check.rows.len() > 80 && check.columns.len() > 50);
+}
+
+#[test]
+fn integers_of_every_size_are_seen_modulo_the_width() {
+    let case = case("u8,i8->i32", Shape::new(70, 61, 90), Recipe::Uniform);
+    let (row, col) = case.unsampled()[55];
+    for bit in 0..32 {
+        let mut output = case.output.clone();
+        output.set(row, col, output.get(row, col) ^ 1 << bit);
+        let check = case.check(&output);
+        assert_eq!((check.rows, check.columns, check.smallest_visible), (vec![row], vec![col], 1.0));
+    }
+}
+
+#[test]
+fn the_result_does_not_depend_on_the_threads() {
+    for (text, shape) in CASES {
+        let case = case(text, shape, Recipe::NearNormal);
+        let wrong = case.planted(0, 33, 1e3);
+        let run = |threads| {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+            pool.install(|| (case.check(&case.output), case.check(&wrong)))
+        };
+        assert_eq!(run(1), run(3));
+    }
+}
+
+#[test]
+fn misfits_are_refused() {
+    let case = case("f16,f16->f32", Shape::new(4, 5, 6), Recipe::NearNormal);
+    let bound = tolerance(case.triple, 6, case.recipe);
+    let narrow = Matrix::zeroed(case.triple.c, 4, 4);
+    let refused = sampled_check(case.triple, &case.a, &case.b, &narrow, bound, SAMPLING);
+    assert!(matches!(refused, Err(CheckError::Output(_))));
+    let mut b = case.b.clone();
+    b.set(2, 3, 0x7C00);
+    let refused = sampled_check(case.triple, &case.a, &b, &case.output, bound, SAMPLING);
+    assert!(matches!(refused, Err(CheckError::Operands(_))));
+}
