@@ -17,6 +17,7 @@
 use super::interval::{Interval, NoInterval, central_mass, order_ranks};
 use super::nanoseconds;
 use rigel_numerics::Time;
+use rigel_numerics::random::{draw, stream};
 use std::sync::OnceLock;
 
 /// Resamples that the study used.
@@ -176,7 +177,7 @@ fn power(base: f64, mut exponent: usize) -> f64 {
 /// fraction times n, rounded down. The digits are drawn from the most significant on, and only for the draws that still
 /// share the median's digits: counting ones among the rest tells on which side the median lies, so a resample costs about
 /// 2n random bits instead of n random words, and nothing is sorted. Word c of resample b is a fixed function of
-/// (seed, b, c), so the interval is the same bits everywhere and for ever.
+/// (seed, b, c) ([`rigel_numerics::random`]), so the interval is the same bits everywhere and for ever.
 ///
 /// # Errors
 /// As [`bootstrap_interval_closed`]. Zero resamples count as one.
@@ -198,29 +199,21 @@ pub fn bootstrap_resample(sorted: &[Time], level: f64, seed: u64, resamples: u32
     Ok(Interval { low: at(tail), high: at(1.0 - tail), coverage: level })
 }
 
-/// Counter-based random bits of one resample: word c is the SplitMix64 finaliser (Steele, Lea & Flood 2014) of
-/// key + (c+1)·0x9e3779b97f4a7c15, and the key is the same function of the seed and the resample's index.
+/// Random bits of one resample: word c is draw c of stream `index` under the seed.
 struct Bits {
-    state: u64,
-}
-
-const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
-
-fn finalise(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    stream: u64,
+    next: u64,
 }
 
 impl Bits {
     fn new(seed: u64, index: u32) -> Bits {
-        let index = u64::from(index) + 1;
-        Bits { state: finalise(finalise(seed).wrapping_add(index.wrapping_mul(STRIDE))) }
+        Bits { stream: stream(seed, u64::from(index)), next: 0 }
     }
 
     fn word(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(STRIDE);
-        finalise(self.state)
+        let word = draw(self.stream, self.next);
+        self.next += 1;
+        word
     }
 
     /// Number of ones among `count` fresh bits.

@@ -18,6 +18,7 @@
 //! time, so the low end of a rate is operations over the high end of the time.
 
 mod bootstrap;
+mod clock_states;
 mod dip;
 mod drift;
 mod interval;
@@ -26,12 +27,16 @@ mod modality;
 mod modes;
 mod ratio;
 mod serial;
+mod shape;
 mod stopping;
 mod summary;
+mod switching;
+mod tail;
+mod ties;
 mod warmup;
 
 pub use bootstrap::{RESAMPLES, bootstrap_interval_closed, bootstrap_resample};
-pub use dip::{dip, dip_critical, uniform_dips};
+pub use dip::{Exceeded, dip, dip_critical, uniform_dips};
 pub use drift::{Drift, drift};
 pub use interval::{Interval, LEVEL, NoInterval, order_interval, order_ranks};
 pub use median::{median, sorted};
@@ -48,6 +53,11 @@ use rigel_numerics::{Megahertz, Time};
 /// The clock of repetition `index`; none where `clocks` is shorter or was not read there.
 fn clock_at(clocks: &[Option<Megahertz>], index: usize) -> Option<Megahertz> {
     clocks.get(index).copied().flatten()
+}
+
+/// A number of repetitions as a row holds it.
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 /// Picoseconds over `parts` as nanoseconds: one division, correctly rounded for everything below 2^53 ps (2.5 hours).

@@ -1,6 +1,7 @@
 //! What stands in the summary columns of a cell row?
 
 use super::bootstrap::bootstrap_interval_closed;
+use super::count;
 use super::interval::{Interval, LEVEL, order_interval};
 use super::median::{median_of_sorted, sorted};
 use super::modality::modality;
@@ -51,22 +52,17 @@ pub fn summary(times: &[Time], clocks: &[Option<Megahertz>]) -> Summary {
         autocorrelation,
         effective_n: autocorrelation.map(|r| count(effective_n(times.len(), r))),
         modality: modality(times, clocks),
-        clock_mhz: median_clock(clocks.iter().copied().flatten()),
+        clock_mhz: median_clock(clocks.iter().copied().flatten().collect()),
     }
 }
 
-fn count(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
-}
-
 /// The median of clocks, MHz.
-pub(super) fn median_clock(clocks: impl Iterator<Item = Megahertz>) -> Option<f64> {
-    let mut clocks: Vec<u32> = clocks.map(|c| c.0).collect();
+pub(super) fn median_clock(mut clocks: Vec<Megahertz>) -> Option<f64> {
     clocks.sort_unstable();
     let middle = clocks.len() / 2;
     match clocks.len() {
         0 => None,
-        n if n % 2 == 1 => Some(f64::from(clocks[middle])),
-        _ => Some((f64::from(clocks[middle - 1]) + f64::from(clocks[middle])) / 2.0),
+        n if n % 2 == 1 => Some(f64::from(clocks[middle].0)),
+        _ => Some((f64::from(clocks[middle - 1].0) + f64::from(clocks[middle].0)) / 2.0),
     }
 }
