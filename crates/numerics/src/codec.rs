@@ -49,7 +49,7 @@ impl Layout {
     #[inline]
     pub(crate) const fn join(&self, negative: bool, magnitude: u64) -> u64 {
         let width = self.fields.exponent_bits + self.fields.fraction_bits;
-        let sign = (negative && self.fields.sign_bits == 1) as u64;
+        let sign = negative as u64 & self.fields.sign_bits as u64;
         (sign << width | magnitude) << self.ignored
     }
 

@@ -31,8 +31,11 @@ pub fn decode_span(format: Format, row: &[u8], first: usize, out: &mut [f64]) {
     let bits = format.bits() as usize;
     let end = (first + out.len()) * bits;
     assert!(end <= row.len() * 8, "columns {first}..{} do not lie in a row of {} bytes", first + out.len(), row.len());
-    if bits < 8 {
-        return decode_sub_byte(format, row, first, out);
+    match bits {
+        2 => return decode_sub_byte::<2>(format, row, first, out),
+        4 => return decode_sub_byte::<4>(format, row, first, out),
+        6 => return decode_sub_byte::<6>(format, row, first, out),
+        _ => {}
     }
     let bytes = &row[first * bits / 8..end / 8];
     match format {
@@ -70,21 +73,21 @@ fn decode_f16(code: u16) -> f64 {
     f64::from(f32::from_bits(value.to_bits() | sign))
 }
 
-fn decode_sub_byte(format: Format, row: &[u8], first: usize, out: &mut [f64]) {
+fn decode_sub_byte<const BITS: usize>(format: Format, row: &[u8], first: usize, out: &mut [f64]) {
     let table = table(format);
-    if format.bits() == 4 && first.is_multiple_of(2) {
-        let bytes = &row[first / 2..];
-        let (pairs, last) = out.as_chunks_mut::<2>();
-        for (pair, &byte) in pairs.iter_mut().zip(bytes) {
-            *pair = [table[byte as usize & 15], table[byte as usize >> 4]];
-        }
-        if let [x] = last {
-            *x = table[bytes[pairs.len()] as usize & 15];
-        }
-        return;
-    }
-    for (i, x) in out.iter_mut().enumerate() {
+    // Three bytes hold a whole number of elements of 2, 4 and 6 bits.
+    let group = 24 / BITS;
+    let head = (first.next_multiple_of(group) - first).min(out.len());
+    let (unaligned, aligned) = out.split_at_mut(head);
+    for (i, x) in unaligned.iter_mut().enumerate() {
         *x = table[packing::get(format, row, first + i) as usize];
+    }
+    let bytes = row.get((first + head) * BITS / 8..).unwrap_or_default();
+    for (values, bytes) in aligned.chunks_mut(group).zip(bytes.chunks(3)) {
+        let packed = bytes.iter().rev().fold(0u32, |bits, &byte| bits << 8 | u32::from(byte));
+        for (j, x) in values.iter_mut().enumerate() {
+            *x = table[(packed >> (j * BITS) & ((1 << BITS) - 1)) as usize];
+        }
     }
 }
 

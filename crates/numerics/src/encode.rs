@@ -140,27 +140,6 @@ impl Format {
     }
 }
 
-impl Layout {
-    /// Round to nearest even, saturating, of value · 2^exponent for 0 < value < 2^62: [`Format::encode_scaled`] in 64 bits.
-    ///
-    /// For formats with fraction bits, and places lost at most 62: the caller's values are of moderate size.
-    #[inline]
-    pub(crate) fn nearest(&self, negative: bool, value: u64, exponent: i32) -> u64 {
-        let fraction_bits = self.fields.fraction_bits as i32;
-        let top = exponent + 63 - value.leading_zeros() as i32;
-        let last_place = top.max(self.min_exponent) - fraction_bits;
-        let places = last_place - exponent;
-        let kept = if places <= 0 {
-            value << -places
-        } else {
-            (value + (1 << (places - 1)) - 1 + (value >> places & 1)) >> places
-        };
-        let base = ((last_place + fraction_bits + self.fields.bias - 1) as u64) << self.fields.fraction_bits;
-        let magnitude = (base + kept).min(self.max_magnitude);
-        self.join(negative && (magnitude != 0 || self.has_negative_zero()), magnitude)
-    }
-}
-
 /// A magnitude cut at a bit position: what is kept, and how the rest compares with half of the last kept place.
 struct Cut {
     kept: u128,

@@ -5,6 +5,7 @@
 //! of (seed, recipe, operand, row, column) that needs integer arithmetic only ([`Recipe`]).
 #![forbid(unsafe_code)]
 
+mod bell;
 pub mod block;
 pub mod bound;
 pub mod checksum;

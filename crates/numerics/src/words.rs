@@ -9,18 +9,8 @@
 //! word, a bias of order 2^−64 · elements that no test here could see; and the counters of two operands or seeds lie on the
 //! same orbit, so two matrices of n × n share a shifted block with probability below n² · 2^−62.
 
+use crate::random::{GOLDEN, mix};
 use crate::{Operand, Recipe};
-
-/// 2^64 divided by the golden ratio, odd: the stride of SplitMix64.
-const STRIDE: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// The bijection of 64-bit words that ends SplitMix64.
-#[inline]
-const fn mix(z: u64) -> u64 {
-    let z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ z >> 31
-}
 
 /// The words of one operand of one recipe and seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,10 +18,20 @@ pub struct Words {
     key: u64,
 }
 
-/// The words of one row, column by column.
+/// A row or a column of an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RowWords {
+pub enum Line {
+    /// The row of this index; element i of it is column i.
+    Row(u64),
+    /// The column of this index; element i of it is row i.
+    Column(u64),
+}
+
+/// The words of one line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineWords {
     start: u64,
+    stride: u64,
 }
 
 impl Words {
@@ -42,26 +42,30 @@ impl Words {
     #[inline]
     pub const fn new(seed: u64, recipe: Recipe, operand: Operand) -> Words {
         let tag = 1 + 2 * recipe as u64 + operand as u64;
-        Words { key: mix(mix(seed.wrapping_add(STRIDE)).wrapping_add(STRIDE.wrapping_mul(tag))) }
+        Words { key: mix(mix(seed.wrapping_add(GOLDEN)).wrapping_add(GOLDEN.wrapping_mul(tag))) }
     }
 
-    /// The words of a row. Rows and columns below [`Words::WHOLE`] never share a word.
+    /// The words of a line. Rows and columns below [`Words::WHOLE`] never share a word.
     #[inline]
-    pub const fn row(self, row: u64) -> RowWords {
-        RowWords { start: self.key.wrapping_add(STRIDE.wrapping_mul(row << 32)) }
+    pub const fn along(self, line: Line) -> LineWords {
+        let (first, stride) = match line {
+            Line::Row(row) => (row << 32, GOLDEN),
+            Line::Column(col) => (col, GOLDEN << 32),
+        };
+        LineWords { start: self.key.wrapping_add(GOLDEN.wrapping_mul(first.wrapping_add(1))), stride }
     }
 }
 
-impl RowWords {
-    /// The word of a column.
+impl LineWords {
+    /// The word of element i of the line.
     #[inline]
-    pub const fn word(self, col: u64) -> u64 {
-        mix(self.start.wrapping_add(STRIDE.wrapping_mul(col + 1)))
+    pub const fn word(self, i: u64) -> u64 {
+        mix(self.start.wrapping_add(self.stride.wrapping_mul(i)))
     }
 }
 
 /// A further word for an element that needs more than one.
 #[inline]
 pub const fn further(word: u64) -> u64 {
-    mix(word.wrapping_add(STRIDE))
+    mix(word.wrapping_add(GOLDEN))
 }

@@ -1,7 +1,8 @@
 //! Are input elements what the recipes state, whoever asks for them and in whatever order?
 
 use rigel_numerics::recipe::{Ladder, RECIPE_TEXT, RecipeError, fits};
-use rigel_numerics::{Format, Matrix, Operand, Recipe, Triple};
+use rigel_numerics::words::{Line, Words, further};
+use rigel_numerics::{Format, Matrix, Operand, Overflow, Recipe, Rounding, Triple};
 
 /// Every pair of recipe and format that has elements.
 fn pairs() -> impl Iterator<Item = (Recipe, Format)> {
@@ -76,6 +77,53 @@ fn a_matrix_is_its_elements() {
         assert_eq!(tall.get(r, 2), Recipe::NearNormal.element(Format::F16, 7, Operand::B, r as u64, 2));
     }
     assert!(Recipe::Uniform.matrix(Format::F16, 7, Operand::A, 4, 0).bytes.is_empty());
+}
+
+#[test]
+fn lines_are_their_elements() {
+    for (recipe, format) in pairs() {
+        for operand in [Operand::A, Operand::B] {
+            for index in [0, 5, 70, 1 << 20] {
+                let (mut row, mut column) = ([0; 130], [0; 130]);
+                recipe.line(format, 7, operand, Line::Row(index), &mut row);
+                recipe.line(format, 7, operand, Line::Column(index), &mut column);
+                for i in 0..130 {
+                    let (r, c) =
+                        (recipe.element(format, 7, operand, index, i), recipe.element(format, 7, operand, i, index));
+                    assert_eq!(
+                        (row[i as usize], column[i as usize]),
+                        (r, c),
+                        "{recipe} {format} {operand:?} {index} {i}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The table-driven rounding against [`Format::encode_scaled`], on the sums that the recipe text states.
+#[test]
+fn near_normal_is_the_rounded_sum() {
+    for format in Format::ALL.into_iter().filter(|&f| Recipe::NearNormal.supports(f).is_ok()) {
+        let words = Words::new(1, Recipe::NearNormal, Operand::A).along(Line::Row(2));
+        for col in 0..20_000 {
+            let w = words.word(col);
+            let (lane, lanes) = if format.precision() <= 11 {
+                (21, [w & 0x1F_FFFF, w >> 21 & 0x1F_FFFF, w >> 42 & 0x1F_FFFF])
+            } else {
+                (64, [w, further(w), further(further(w))])
+            };
+            let sum: i128 = lanes.iter().map(|&u| 2 * i128::from(u) + 1 - (1 << lane)).sum();
+            let (significand, exponent) = match (format.is_integer(), format.is_signed()) {
+                (false, true) => (sum, -lane),
+                (false, false) => (sum.abs(), -lane),
+                (true, true) => (sum, format.bits() as i32 - 3 - lane),
+                (true, false) => (sum + (1 << (lane + 2)), format.bits() as i32 - 3 - lane),
+            };
+            let expected = format.encode_scaled(significand, exponent, Rounding::NearestEven, Overflow::Saturate);
+            assert_eq!(Recipe::NearNormal.element(format, 1, Operand::A, 2, col), expected, "{format} column {col}");
+        }
+    }
 }
 
 #[test]
