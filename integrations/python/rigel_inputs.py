@@ -125,7 +125,8 @@ def main():
             name, recipe, seed, operand, row, col = request
             print(element(name, recipe, int(seed), operand, int(row), int(col)))
         except (ValueError, KeyError) as problem:
-            sys.exit(f"rigel_inputs: cannot make {' '.join(request)}: {problem}; want FORMAT RECIPE SEED A|B ROW COLUMN")
+            asked = " ".join(request)
+            sys.exit(f"rigel_inputs: cannot make `{asked}`: {problem}; want FORMAT RECIPE SEED A|B ROW COLUMN")
 
 
 if __name__ == "__main__":

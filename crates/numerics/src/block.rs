@@ -81,11 +81,12 @@ impl MxGroup {
     /// Quantises 32 values by the reference conversion of OCP MX 1.0 §6.3.
     ///
     /// X = 2^(⌊log2 amax⌋ − max_exponent), clamped to E8M0's 2^−127 … 2^127; each element is RNE(value / X),
-    /// saturating at the largest normal magnitude, subnormals kept. MXINT8 saturates at ±1.984375 and leaves −2 unused, so that
-    /// quantising again changes nothing: −2 · X would raise X. The known weakness of that rule: a group whose amax lies between the largest element
-    /// and the next power of two saturates it (7 in E2M1 becomes 6). A group of zeros gets the least scale, 2^−127.
-    /// A NaN or an infinity in the group makes its scale NaN, since OCP leaves that case to the implementation and
-    /// nothing else in a group of E2M1 could tell of it; the element codes are 0 then.
+    /// saturating at the largest normal magnitude, subnormals kept. MXINT8 saturates at ±1.984375 and leaves −2
+    /// unused, so that quantising again changes nothing: −2 · X would raise X.
+    ///
+    /// The known weakness of that rule: a group whose amax lies between the largest element and the next power of two
+    /// saturates it (7 in E2M1 becomes 6). Choices of this crate: a group of zeros gets the least scale, 2^−127; a NaN
+    /// or an infinity makes the scale NaN, since nothing else in a group of E2M1 could tell of it, with codes of 0.
     pub fn quantise(element: MxElement, values: &[f64; MX_GROUP]) -> MxGroup {
         let Some(amax) = largest(values) else {
             return MxGroup { element, scale: 0xFF, codes: [0; MX_GROUP] };

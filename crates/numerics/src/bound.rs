@@ -1,14 +1,15 @@
 //! How far may a right output lie from the exact one?
 //!
 //! The gate calls an output right when |ĉ − c| ≤ relative · Σ|a||b| + absolute for every element. The bound follows
-//! from the declared types and K alone and holds for every order of summation, with or without fused products:
-//! a term passes through at most K roundings of the accumulate type, each of relative error at most u = 2^−p, so the sum is
-//! off by at most γ_K · Σ|a||b| with γ_K = K·u / (1 − K·u) (Higham, *Accuracy and Stability of Numerical
-//! Algorithms*, 2nd ed., §3.1 and §4.2); storing it in a narrower output adds u_out · (1 + γ_K).
+//! from the declared types and K alone and holds for every order of summation, with or without fused products: a term
+//! passes through at most K roundings of the accumulate type, each of relative error at most u = 2^−p, so the sum is
+//! off by at most γ_K · Σ|a||b| with γ_K = K·u / (1 − K·u) (Higham, *Accuracy and Stability of Numerical Algorithms*,
+//! 2nd ed., §3.1 and §4.2); storing it in a narrower output adds u_out · (1 + γ_K).
 //!
 //! Declaring an accumulate type is read as IEEE 754 arithmetic in it: rounding to nearest, u = 2^−p. A unit that
-//! truncates has u = 2^(1−p), yet seldom reaches the worst case: it is called right as long as its errors stay inside the
-//! bound, and `imprecise` when they do not. The bound is what the declaration promises, not a claim about the means.
+//! truncates has u = 2^(1−p), yet seldom reaches the worst case: it is called right as long as its errors stay inside
+//! the bound, and `imprecise` when they do not. The bound is what the declaration promises, not a claim about the
+//! means.
 //!
 //! It misleads where K·u is no longer small: at K = 2048 a declared f16 accumulator promises nothing
 //! ([`Tolerance::is_vacuous`]), and a gate with such a tolerance cannot fail.

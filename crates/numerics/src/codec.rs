@@ -172,7 +172,8 @@ impl Format {
         }
     }
 
-    /// The code of the least value: the most negative one, the smallest positive one of E8M0, 0 of other unsigned formats.
+    /// The code of the least value: the most negative one, the smallest positive one of E8M0, 0 of other unsigned
+    /// formats.
     pub const fn min_finite_code(self) -> u64 {
         match Layout::of(self) {
             Some(layout) if layout.fields.sign_bits == 1 => layout.join(true, layout.max_magnitude),

@@ -12,7 +12,8 @@ use rayon::prelude::*;
 const TASK: usize = 1 << 14;
 
 impl Recipe {
-    /// The code of element (row, col) of an operand, by integer arithmetic alone, as [`crate::recipe::RECIPE_TEXT`] states.
+    /// The code of element (row, col) of an operand, by integer arithmetic alone, as [`crate::recipe::RECIPE_TEXT`]
+    /// states.
     ///
     /// Rows and columns lie below 2^32 − 2. A pair that [`Recipe::supports`] refuses gives code 0 everywhere:
     /// ask before.
@@ -22,12 +23,14 @@ impl Recipe {
         code
     }
 
-    /// The first `codes.len()` elements of a row or a column, equal to [`Recipe::element`] and faster: what one dot product needs.
+    /// The first `codes.len()` elements of a row or a column, equal to [`Recipe::element`] and faster: what one dot
+    /// product needs.
     pub fn line(self, format: Format, seed: u64, operand: Operand, line: Line, codes: &mut [u64]) {
         self.visit(format, seed, operand, line, Codes(codes));
     }
 
-    /// The whole operand, `rows × cols`, on all threads of the current rayon pool. Equal to [`Recipe::element`] everywhere.
+    /// The whole operand, `rows × cols`, on all threads of the current rayon pool. Equal to [`Recipe::element`]
+    /// everywhere.
     pub fn matrix(self, format: Format, seed: u64, operand: Operand, rows: usize, cols: usize) -> Matrix {
         let mut matrix = Matrix::zeroed(format, rows, cols);
         let row_bytes = Matrix::row_bytes(format, cols);

@@ -11,10 +11,10 @@ impl Format {
     ///
     /// * Zero keeps its sign where the format has −0 (FNUZ and integers have none). A negative value that rounds
     ///   to zero likewise.
-    /// * Unsigned floating formats clamp negative values, −∞ and −0 to their least code. E8M0 has no zero (OCP MX
-    ///   1.0 lists zero as not available in it), so zero and all below 2^−127 become 2^−127, its nearest value.
-    /// * NaN becomes [`Format::nan_code`]. Without a NaN, a floating format gives its largest finite code (what
-    ///   PTX states for `cvt` to e2m1, e2m3 and e3m2; OCP MX leaves it to the implementation), an integer gives 0.
+    /// * Unsigned floating formats clamp negative values, −∞ and −0 to their least code. OCP MX 1.0 gives E8M0 neither
+    ///   zero nor sign, so zero and all below 2^−127 become 2^−127, the nearest value, in every mode.
+    /// * NaN becomes [`Format::nan_code`]. Without a NaN, a floating format gives its largest finite code (a choice of
+    ///   this crate: an error that large is seen, a zero might not be), an integer format gives 0.
     /// * ±∞ saturates under [`Overflow::Saturate`]; under [`Overflow::Ieee`] it becomes ∞, else NaN, else saturates.
     /// * Integers round, then clamp under [`Overflow::Saturate`] and wrap modulo 2^bits under
     ///   [`Overflow::Ieee`]; ±∞ clamps under both.

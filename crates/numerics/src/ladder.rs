@@ -1,8 +1,9 @@
 //! How far apart are the large and the tiny terms of a hostile ladder?
 //!
-//! A dot product of one large term L and many tiny ones L·2^−s is exact only in an accumulator of at least s bits
-//! or so; the order of the terms and the rounding decide what a narrower one returns. The idea is that of the study's
-//! cell 448 + 127 × 1/16 (Rigel, arXiv 2606.12765), which ends at 13 bits; the ladder goes as far as each format allows.
+//! A dot product of one large term L and many tiny ones L·2^−s is exact only in an accumulator of at least s bits or
+//! so; the order of the terms and the rounding decide what a narrower one returns. The idea is that of the study's
+//! cell 448 + 127 × 1/16 (Rigel, arXiv 2606.12765), which ends at 13 bits; the ladder goes as far as each format
+//! allows.
 
 use crate::Format;
 use crate::codec::power_of_two;

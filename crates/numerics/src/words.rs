@@ -6,8 +6,8 @@
 //! multiplications and three shifts, good avalanche, and a bijection of 64-bit words.
 //!
 //! Its limits: it is no cipher, so inputs can be predicted and chosen; within one operand no two elements share a
-//! word, a bias of order 2^−64 · elements that no test here could see; and the counters of two operands or seeds lie on the
-//! same orbit, so two matrices of n × n share a shifted block with probability below n² · 2^−62.
+//! word, a bias of order 2^−64 · elements that no test here could see; and the counters of two operands or seeds lie
+//! on the same orbit, so two matrices of n × n share a shifted block with probability below n² · 2^−62.
 
 use crate::random::{GOLDEN, mix};
 use crate::{Operand, Recipe};

@@ -54,5 +54,5 @@ fn sub_byte_elements_lie_low_column_first() {
     for (c, code) in [0b000001, 0b100010, 0b110011, 0b111111].into_iter().enumerate() {
         fp6.set(1, c, code);
     }
-    assert_eq!(fp6.bytes, [0, 0, 0, 0b10_000001, 0b0011_1000, 0b111111_11]);
+    assert_eq!(fp6.bytes, [0, 0, 0, 0x81, 0x38, 0xFF]);
 }
