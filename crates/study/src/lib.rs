@@ -1,1 +1,24 @@
-//! stub
+//! Plans, sampling, gate, baselines, probes: how a plan becomes rows.
+//!
+//! A campaign expands the plan into units ([`units`]), runs each in fresh worker processes ([`supervisor`],
+//! [`worker`]), and appends what they say to a run directory ([`campaign`]). The worker measures
+//! ([`sampling`]) and checks ([`gate`]); everything it is told and everything it says is plain data ([`order`]).
+#![forbid(unsafe_code)]
+
+// pub mod calibrate;
+pub mod campaign;
+pub mod climb;
+pub mod estimate;
+pub mod faults;
+pub mod gate;
+pub mod order;
+pub mod origin;
+pub mod partition;
+pub mod presets;
+pub mod probes;
+pub mod resume;
+pub mod sampling;
+pub mod select;
+pub mod supervisor;
+pub mod units;
+pub mod worker;

@@ -1,0 +1,161 @@
+//! How often is the instrument itself wrong?
+//!
+//! Freshly planted sim devices go through the statistics and verdict code of a real run, and what comes out is counted
+//! against what was planted. Two families so far: [`clocks`] plants clock states and disturbances and asks the modality
+//! rule; [`verdicts`] plants ratios at a verdict's threshold and 10 % to either side of it and asks the verdict rules.
+//!
+//! The truth is known because it is planted, so every figure here is `simulated`: it is the error rate under the planted
+//! laws (Gaussian and exponential scatter, drift, AR(1), outliers, variance between processes, clock states), and says
+//! nothing about a disturbance that is not among them.
+
+mod binomial;
+mod clocks;
+mod planted;
+mod verdicts;
+
+pub use clocks::clocks;
+pub use verdicts::verdicts;
+
+use std::fmt;
+
+/// What is calibrated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// Modality and clock states.
+    Clocks,
+    /// Verdict words.
+    Verdicts,
+}
+
+impl Family {
+    /// Every family.
+    pub const ALL: [Family; 2] = [Family::Clocks, Family::Verdicts];
+
+    /// Name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Family::Clocks => "clocks",
+            Family::Verdicts => "verdicts",
+        }
+    }
+
+    /// Calibrates with `n` planted devices a line; the same seed gives the same table.
+    pub fn run(self, seed: u64, n: u32) -> Table {
+        match self {
+            Family::Clocks => clocks(seed, n),
+            Family::Verdicts => verdicts(seed, n),
+        }
+    }
+}
+
+/// What a rate must keep to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Limit {
+    /// Not more than this share.
+    AtMost(f64),
+    /// Not less than this share.
+    AtLeast(f64),
+    /// Not once.
+    Never,
+    /// No limit is promised; the rate is shown because a reader needs it.
+    Shown,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Limit::AtMost(share) => format!("at most {} %", share * 100.0),
+            Limit::AtLeast(share) => format!("at least {} %", share * 100.0),
+            Limit::Never => "none".to_owned(),
+            Limit::Shown => "shown".to_owned(),
+        };
+        f.pad(&text)
+    }
+}
+
+/// One line: what was planted, what was counted, how often it came.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// What was planted.
+    pub planted: String,
+    /// What was counted.
+    pub counted: String,
+    /// Devices (or cells) in which it was counted.
+    pub count: u32,
+    /// Devices (or cells) planted.
+    pub of: u32,
+    /// What the design promises.
+    pub limit: Limit,
+}
+
+impl Line {
+    /// The observed share; 0 of none.
+    pub fn rate(&self) -> f64 {
+        f64::from(self.count) / f64::from(self.of.max(1))
+    }
+
+    /// The exact 95 % interval of the true share (Clopper and Pearson, 1934).
+    pub fn bounds(&self) -> (f64, f64) {
+        binomial::bounds(self.count, self.of)
+    }
+
+    /// Whether the observed share keeps to the limit; `None` where none is promised or nothing was planted.
+    pub fn passes(&self) -> Option<bool> {
+        if self.of == 0 {
+            return None;
+        }
+        match self.limit {
+            Limit::AtMost(share) => Some(self.rate() <= share),
+            Limit::AtLeast(share) => Some(self.rate() >= share),
+            Limit::Never => Some(self.count == 0),
+            Limit::Shown => None,
+        }
+    }
+}
+
+/// Recovered against planted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Family.
+    pub family: Family,
+    /// Seed of every planted device.
+    pub seed: u64,
+    /// Lines.
+    pub lines: Vec<Line>,
+}
+
+impl Table {
+    /// Whether every limit is kept.
+    pub fn passes(&self) -> bool {
+        self.lines.iter().all(|line| line.passes() != Some(false))
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = |text: fn(&Line) -> usize, least: usize| self.lines.iter().map(text).max().unwrap_or(0).max(least);
+        let planted = width(|line| line.planted.chars().count(), 7);
+        let counted = width(|line| line.counted.chars().count(), 7);
+        writeln!(f, "{} (simulated, seed {})", self.family.name(), self.seed)?;
+        writeln!(
+            f,
+            "{:planted$}  {:counted$}  {:>13}  {:>8}  {:>19}  {:15}  kept",
+            "planted", "counted", "times", "rate", "95 % interval", "limit"
+        )?;
+        for line in &self.lines {
+            let (low, high) = line.bounds();
+            let kept = match line.passes() {
+                Some(true) => "yes",
+                Some(false) => "NO",
+                None => "",
+            };
+            let times = format!("{} of {}", line.count, line.of);
+            let rate = format!("{:.2} %", line.rate() * 100.0);
+            let interval = format!("{:.2} to {:.2} %", low * 100.0, high * 100.0);
+            let Line { planted: p, counted: c, limit, .. } = line;
+            let text = format!("{p:planted$}  {c:counted$}  {times:>13}  {rate:>8}  {interval:>19}  {limit:15}  {kept}");
+            writeln!(f, "{}", text.trim_end())?;
+        }
+        Ok(())
+    }
+}

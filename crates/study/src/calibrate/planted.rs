@@ -1,0 +1,243 @@
+//! How does a planted device become the evidence of a run?
+
+use rigel_device::contract::{CeilingSpec, GemmSpec, Sample};
+use rigel_device::sim::{Timeline, Truth};
+use rigel_ledger::facts::{Evidence, SampleSource, derive};
+use rigel_ledger::plan::{Baselines, Limits, Match, Plan, Sampling, Select, Thresholds, ThroughputAxes, TypesAxes};
+use rigel_ledger::provenance::{DeviceRecord, Host, Provenance, RunKind};
+use rigel_ledger::rows::{CacheState, CellId, CellRow, Identity, Work};
+use rigel_ledger::{FactRow, Outcome, Probe, statistics};
+use rigel_numerics::{Megahertz, Recipe, Shape, Time, Triple};
+use std::collections::HashMap;
+
+/// Fresh processes of a block: the fewest that a verdict may rest on.
+const PROCESSES: u32 = 6;
+
+/// Repetitions in each, so that a cell has 300 over its processes.
+const REPETITIONS: usize = 50;
+
+/// The product that is timed: large enough for every planted rate to be reached.
+pub(super) const SHAPE: Shape = Shape::cube(1024);
+
+/// The rows of a planted device, as a study would have written them.
+pub(super) struct PlantedRun<'a> {
+    truth: &'a Truth,
+    cells: Vec<CellRow>,
+    samples: Memory,
+}
+
+#[derive(Default)]
+struct Memory(HashMap<(CellId, u32), (Vec<Time>, Option<Vec<Megahertz>>)>);
+
+impl SampleSource for Memory {
+    fn times(&self, cell: CellId, process: u32) -> Option<&[Time]> {
+        self.0.get(&(cell, process)).map(|(times, _)| times.as_slice())
+    }
+
+    fn clocks(&self, cell: CellId, process: u32) -> Option<&[Megahertz]> {
+        self.0.get(&(cell, process)).and_then(|(_, clocks)| clocks.as_deref())
+    }
+}
+
+impl<'a> PlantedRun<'a> {
+    pub(super) fn new(truth: &'a Truth) -> Self {
+        PlantedRun { truth, cells: Vec::new(), samples: Memory::default() }
+    }
+
+    /// Times a product with the path's first launch tile.
+    pub(super) fn product(&mut self, path: &str, triple: Triple) {
+        let Some(found) = self.truth.find(path, triple) else { return };
+        let Some(tile) = found.path.tiles.first().map(|tile| tile.name.clone()) else { return };
+        let spec = GemmSpec { path: path.to_owned(), triple, shape: SHAPE, tile: tile.clone() };
+        let truth = self.truth;
+        let identity = identity(Work::Gemm, path, triple, tile);
+        self.measure(&identity, SHAPE.operations(), |process| truth.timeline(&spec, process));
+    }
+
+    /// Times every variant of a ceiling loop.
+    pub(super) fn ceiling(&mut self, path: &str, triple: Triple) {
+        let truth = self.truth;
+        let Some(ceiling) = truth.find(path, triple).and_then(|found| found.triple.ceiling.as_ref()) else { return };
+        for variant in &ceiling.variants {
+            let spec = CeilingSpec { path: path.to_owned(), triple, variant: variant.name.clone() };
+            let identity = identity(Work::Ceiling, path, triple, variant.name.clone());
+            self.measure(&identity, ceiling.operations, |process| truth.ceiling_timeline(&spec, process));
+        }
+    }
+
+    /// Only the columns that facts read are filled: the others follow from the same repetitions.
+    fn measure(&mut self, identity: &Identity, operations: u64, series: impl Fn(u32) -> Option<Timeline>) {
+        for process in 0..PROCESSES {
+            let Some(mut timeline) = series(process) else { return };
+            let taken = timeline.take(REPETITIONS);
+            let times: Vec<Time> = taken.iter().map(|sample| sample.time).collect();
+            let clocks: Option<Vec<Megahertz>> = taken.iter().map(|sample: &Sample| sample.clock).collect();
+            let mut row = row(identity, &self.truth.id, process);
+            let warmup = statistics::warmup(&times);
+            row.operations = Some(operations);
+            row.repetitions = Some(times.len() as u32);
+            row.warmup = Some(warmup as u32);
+            row.median_ns = statistics::median(&times[warmup..]);
+            row.clock_mhz = clocks.as_ref().map(|clocks| middle_clock(&clocks[warmup..]));
+            self.samples.0.insert((row.cell, process), (times, clocks));
+            self.cells.push(row);
+        }
+    }
+
+    /// The facts of the run, with a baseline C of the older path and B of the naive one.
+    pub(super) fn facts(&self, plan: &Plan, provenance: &Provenance) -> Vec<FactRow> {
+        derive(&Evidence {
+            plan,
+            provenance: std::slice::from_ref(provenance),
+            cells: &self.cells,
+            samples: &self.samples,
+            power: &[],
+        })
+    }
+}
+
+fn middle_clock(clocks: &[Megahertz]) -> f64 {
+    let mut sorted: Vec<u32> = clocks.iter().map(|clock| clock.0).collect();
+    sorted.sort_unstable();
+    let middle = sorted.len() / 2;
+    let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[middle]);
+    (f64::from(low) + f64::from(high)) / 2.0
+}
+
+fn identity(work: Work, path: &str, triple: Triple, tile: String) -> Identity {
+    let product = work == Work::Gemm;
+    Identity {
+        probe: Probe::Throughput,
+        work,
+        path: path.to_owned(),
+        triple,
+        shape: product.then_some(SHAPE),
+        tile,
+        recipe: product.then_some(Recipe::NearNormal),
+        seed: 0,
+        cache: if product { CacheState::Warm } else { CacheState::None },
+    }
+}
+
+fn row(identity: &Identity, device: &str, process: u32) -> CellRow {
+    CellRow {
+        cell: CellId::of(identity),
+        device: device.to_owned(),
+        driver: "1".to_owned(),
+        run: "calibrate".to_owned(),
+        process,
+        block: "planted".to_owned(),
+        probe: identity.probe,
+        work: identity.work,
+        path: identity.path.clone(),
+        triple: identity.triple,
+        shape: identity.shape,
+        tile: identity.tile.clone(),
+        recipe: identity.recipe,
+        seed: identity.seed,
+        cache: identity.cache,
+        outcome: Outcome::Right,
+        reason: String::new(),
+        gate: None,
+        gate_error: None,
+        gate_ulps: None,
+        gate_tolerance: None,
+        gate_visible: None,
+        operations: None,
+        repetitions: None,
+        warmup: None,
+        stop: None,
+        median_ns: None,
+        ci_low_ns: None,
+        ci_high_ns: None,
+        bootstrap_low_ns: None,
+        bootstrap_high_ns: None,
+        autocorrelation: None,
+        effective_n: None,
+        modes: String::new(),
+        clock_mhz: None,
+        evidence: String::new(),
+    }
+}
+
+/// A plan with the design's thresholds.
+pub(super) fn plan(matched: Triple) -> Plan {
+    Plan {
+        name: "calibrate".to_owned(),
+        seed: 0,
+        probes: vec![Probe::Throughput],
+        sampling: Sampling {
+            processes: PROCESSES,
+            repetitions: PROCESSES * REPETITIONS as u32,
+            minimum_repetitions: 30,
+            budget_s: 1.0,
+            precision: 0.0,
+            burst: 5,
+            pilot: 5,
+        },
+        thresholds: Thresholds {
+            accelerated: 1.5,
+            win: 1.1,
+            same: [0.9, 1.1],
+            ceiling_share: 0.6,
+            plateau: 0.02,
+            coarse_cap: 0.01,
+            full_check: 0,
+        },
+        limits: Limits { timeout_s: 1.0, memory_mib: 0 },
+        matches: Match { triple: matched, judged: Vec::new() },
+        baselines: Baselines {
+            a: String::new(),
+            b: "tiled".to_owned(),
+            c: "simdgroup_matrix".to_owned(),
+            d: "matmul2d".to_owned(),
+        },
+        select: Select { paths: Vec::new(), triples: Vec::new() },
+        types: TypesAxes { shapes: vec![SHAPE], recipes: vec![Recipe::NearNormal] },
+        throughput: ThroughputAxes {
+            shapes: vec![SHAPE],
+            recipes: vec![Recipe::NearNormal],
+            caches: vec![CacheState::Warm],
+            ceilings: true,
+        },
+    }
+}
+
+/// Provenance with every required field, since without it no rule gives a word.
+pub(super) fn provenance() -> Provenance {
+    let text = || "planted".to_owned();
+    Provenance {
+        schema: Provenance::SCHEMA,
+        run: "calibrate".to_owned(),
+        kind: RunKind::Simulated,
+        plan_hash: text(),
+        plan: "calibrate".to_owned(),
+        commit: text(),
+        dirty: Some(false),
+        binary_hash: text(),
+        recipe_hash: text(),
+        seed: 0,
+        device: DeviceRecord {
+            id: text(),
+            name: text(),
+            backend: "sim".to_owned(),
+            selector: text(),
+            cores: 1,
+            memory_bytes: 0,
+            driver: "1".to_owned(),
+            firmware: text(),
+            toolchain: text(),
+            os: text(),
+            kernels: text(),
+            clocks: text(),
+            features: Vec::new(),
+            offers: Vec::new(),
+            missing_meters: Vec::new(),
+        },
+        host: Host { cpu: text(), logical_cpus: 1, load: None, environment: text() },
+        command: vec!["rigel".to_owned(), "calibrate".to_owned()],
+        partition: String::new(),
+        concurrent_cells: 1,
+        started: text(),
+    }
+}

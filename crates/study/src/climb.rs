@@ -1,0 +1,173 @@
+//! How does a cell climb from compile to load, bind and run, and where does it stop?
+
+use crate::gate::{Gatekeeper, Inputs, View};
+use crate::order::{Stage, cache_of};
+use rigel_device::{CeilingSpec, Device, Fault, Gemm, GemmSpec, Refusal, Rung, Sample};
+use rigel_ledger::Outcome;
+use rigel_ledger::rows::{Identity, Stop, Work};
+use std::rc::Rc;
+
+/// Why a cell climbs no further.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stopped {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// The verbatim diagnostic or the reason.
+    pub reason: String,
+}
+
+impl Stopped {
+    /// An outcome with its reason.
+    pub fn new(outcome: Outcome, reason: impl Into<String>) -> Self {
+        Stopped { outcome, reason: reason.into() }
+    }
+}
+
+impl From<Refusal> for Stopped {
+    fn from(refusal: Refusal) -> Self {
+        let outcome = match refusal.rung {
+            Rung::Compile => Outcome::RefusedCompile,
+            Rung::Load => Outcome::RefusedLoad,
+        };
+        Stopped::new(outcome, refusal.diagnostic)
+    }
+}
+
+impl From<Fault> for Stopped {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::OutOfMemory(reason) => Stopped::new(Outcome::OutOfMemory, reason),
+            Fault::DeviceLost(reason) => Stopped::new(Outcome::DeviceLost, reason),
+            Fault::Failed(reason) => Stopped::new(Outcome::Failed, reason),
+        }
+    }
+}
+
+/// What a cell runs, compiled.
+pub enum Compiled {
+    /// A product with its inputs.
+    Product {
+        /// The kernel.
+        gemm: Box<dyn Gemm>,
+        /// Inputs and reference.
+        inputs: Rc<Inputs>,
+    },
+    /// A ceiling loop.
+    Ceiling(Box<dyn rigel_device::Ceiling>),
+}
+
+/// A cell that can run.
+pub struct Prepared {
+    /// Index in the job.
+    pub index: usize,
+    /// Identity.
+    pub identity: Identity,
+    /// The kernel.
+    pub compiled: Compiled,
+    /// Repetitions so far.
+    pub samples: Vec<Sample>,
+    /// What the gate saw before timing.
+    pub before: Option<View>,
+    /// How its turns ended.
+    pub end: Option<Result<Stop, Stopped>>,
+}
+
+impl Prepared {
+    /// Compiles, loads and binds one cell; `at` is told before each step that may kill the process.
+    pub fn new(
+        device: &mut dyn Device,
+        gatekeeper: &mut Gatekeeper,
+        index: usize,
+        identity: &Identity,
+        at: &mut dyn FnMut(usize, Stage),
+    ) -> Result<Prepared, Stopped> {
+        let compiled = match (identity.work, identity.shape) {
+            (Work::Ceiling, _) => {
+                at(index, Stage::Compile);
+                Compiled::Ceiling(device.ceiling(&CeilingSpec {
+                    path: identity.path.clone(),
+                    triple: identity.triple,
+                    variant: identity.tile.clone(),
+                })?)
+            }
+            (Work::Gemm | Work::Rung, Some(shape)) => {
+                let inputs = gatekeeper.inputs(identity).map_err(|why| Stopped::new(Outcome::Absent, why))?;
+                at(index, Stage::Compile);
+                let mut gemm = device.compile(&GemmSpec {
+                    path: identity.path.clone(),
+                    triple: identity.triple,
+                    shape,
+                    tile: identity.tile.clone(),
+                })?;
+                at(index, Stage::Load);
+                gemm.load()?;
+                at(index, Stage::Bind);
+                gemm.bind(&inputs.a, &inputs.b)?;
+                Compiled::Product { gemm, inputs }
+            }
+            (Work::Gemm | Work::Rung, None) => {
+                return Err(Stopped::new(Outcome::Failed, "a product without a shape cannot be measured"));
+            }
+        };
+        Ok(Prepared { index, identity: identity.clone(), compiled, samples: vec![], before: None, end: None })
+    }
+
+    /// Operations of one repetition, where that is a throughput.
+    pub fn operations(&self) -> Option<u64> {
+        match (&self.compiled, self.identity.work) {
+            (Compiled::Ceiling(ceiling), _) => Some(ceiling.operations()),
+            (Compiled::Product { .. }, Work::Gemm) => self.identity.shape.map(|s| s.operations()),
+            (Compiled::Product { .. }, _) => None,
+        }
+    }
+
+    /// Poisons the output, runs once and looks at it. A ceiling loop runs once; its accumulators are looked at later.
+    pub fn gate_before(&mut self, gatekeeper: &Gatekeeper, at: &mut dyn FnMut(usize, Stage)) -> Result<(), Stopped> {
+        at(self.index, Stage::Gate);
+        match &mut self.compiled {
+            Compiled::Ceiling(ceiling) => {
+                ceiling.run(1)?;
+            }
+            Compiled::Product { gemm, inputs } => {
+                gemm.poison()?;
+                gemm.run(1, cache_of(self.identity.cache))?;
+                self.before = Some(gatekeeper.look(inputs, &gemm.output()?));
+                gemm.poison()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at what the last timed repetition left.
+    pub fn look_again(&mut self, gatekeeper: &Gatekeeper) -> Result<Option<View>, Stopped> {
+        match &mut self.compiled {
+            Compiled::Ceiling(_) => Ok(None),
+            Compiled::Product { gemm, inputs } => Ok(Some(gatekeeper.look(inputs, &gemm.output()?))),
+        }
+    }
+}
+
+impl crate::sampling::Turns for Prepared {
+    fn run(&mut self, repetitions: usize) -> Result<Vec<Sample>, Fault> {
+        match &mut self.compiled {
+            Compiled::Ceiling(ceiling) => ceiling.run(repetitions),
+            Compiled::Product { gemm, .. } => gemm.run(repetitions, cache_of(self.identity.cache)),
+        }
+    }
+
+    fn samples(&self) -> &[Sample] {
+        &self.samples
+    }
+
+    fn keep(&mut self, samples: &[Sample]) {
+        self.samples.extend_from_slice(samples);
+    }
+
+    fn end(&mut self, how: Result<Stop, Fault>) {
+        self.end = Some(how.map_err(Stopped::from));
+    }
+
+    fn ended(&self) -> bool {
+        self.end.is_some()
+    }
+}

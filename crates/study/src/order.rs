@@ -1,0 +1,172 @@
+//! What does a worker get told, and what does it say? One JSON value a line, both ways.
+
+use rigel_device::Cache;
+use rigel_ledger::plan::{Limits, Sampling, Thresholds};
+use rigel_ledger::rows::{CacheState, CellRow, Identity};
+use rigel_numerics::{Shape, Triple};
+use serde::{Deserialize, Serialize};
+
+/// The one line that a worker reads.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Order {
+    /// Device selector.
+    pub device: String,
+    /// Process index that rows carry; solo climbs and pilots have [`SOLO`].
+    pub process: u32,
+    /// Seed of everything that is drawn in this worker but inputs: order of turns, planted faults, witness.
+    pub seed: u64,
+    /// How much is sampled.
+    pub sampling: Sampling,
+    /// Numbers of the gate.
+    pub thresholds: Thresholds,
+    /// What the worker may take.
+    pub limits: Limits,
+    /// What to do.
+    pub job: Job,
+}
+
+/// Process index of solo climbs and pilots, none of whose samples enter a verdict.
+pub const SOLO: u32 = u32::MAX;
+
+/// What to do.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Job {
+    /// Compile, load, run and gate each cell once, in order.
+    Climb(Vec<Identity>),
+    /// Choose the launch tile of one cell on pilot samples, then climb with it.
+    Pilot {
+        /// The cell; its tile is ignored.
+        cell: Identity,
+    },
+    /// Measure cells interleaved, with the gate before and after.
+    Block {
+        /// Block id.
+        block: String,
+        /// Cells that are compared with each other.
+        cells: Vec<Identity>,
+    },
+    /// Say whether the device still answers.
+    Health,
+}
+
+/// A line that a worker writes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Event {
+    /// About to do something that may kill the process: the culprit if it dies.
+    At {
+        /// Index of the cell in the job.
+        cell: usize,
+        /// What it is about to do.
+        stage: Stage,
+    },
+    /// The tile that the pilot chose.
+    Tile(String),
+    /// A cell is finished, one way or another.
+    Cell(Box<Measured>),
+    /// The device's health.
+    Health(Result<(), String>),
+    /// The job is done; nothing follows.
+    Done,
+}
+
+/// Where a cell is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Compiling.
+    Compile,
+    /// Loading.
+    Load,
+    /// Binding inputs.
+    Bind,
+    /// Running for the gate.
+    Gate,
+    /// Running for time.
+    Time,
+}
+
+impl Stage {
+    /// In words, for reasons.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Stage::Compile => "while compiling",
+            Stage::Load => "while loading",
+            Stage::Bind => "while binding inputs",
+            Stage::Gate => "while running for the gate",
+            Stage::Time => "while running for time",
+        }
+    }
+}
+
+/// A finished cell: its row (device, driver, run, block and evidence still empty), samples and witness.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Measured {
+    /// Index of the cell in the job.
+    pub cell: usize,
+    /// The row.
+    pub row: CellRow,
+    /// Repetitions in the order taken: picoseconds and MHz.
+    pub samples: Vec<(u64, Option<u32>)>,
+    /// Witness elements: row, column, code.
+    pub witness: Vec<(u32, u32, u64)>,
+}
+
+/// The device's word for a cache state; ceilings have none.
+pub fn cache_of(state: CacheState) -> Cache {
+    match state {
+        CacheState::Cold => Cache::Cold,
+        CacheState::Warm | CacheState::None => Cache::Warm,
+    }
+}
+
+/// A row of an identity with nothing known yet.
+pub fn blank_row(identity: &Identity, process: u32) -> CellRow {
+    CellRow {
+        cell: rigel_ledger::CellId::of(identity),
+        device: String::new(),
+        driver: String::new(),
+        run: String::new(),
+        process,
+        block: String::new(),
+        probe: identity.probe,
+        work: identity.work,
+        path: identity.path.clone(),
+        triple: identity.triple,
+        shape: identity.shape,
+        tile: identity.tile.clone(),
+        recipe: identity.recipe,
+        seed: identity.seed,
+        cache: identity.cache,
+        outcome: rigel_ledger::Outcome::Failed,
+        reason: String::new(),
+        gate: None,
+        gate_error: None,
+        gate_ulps: None,
+        gate_tolerance: None,
+        gate_visible: None,
+        operations: None,
+        repetitions: None,
+        warmup: None,
+        stop: None,
+        median_ns: None,
+        ci_low_ns: None,
+        ci_high_ns: None,
+        bootstrap_low_ns: None,
+        bootstrap_high_ns: None,
+        autocorrelation: None,
+        effective_n: None,
+        modes: String::new(),
+        clock_mhz: None,
+        evidence: String::new(),
+    }
+}
+
+/// The shape of a cell that has one; ceilings stand for one element.
+pub fn shape_of(identity: &Identity) -> Shape {
+    identity.shape.unwrap_or(Shape::new(1, 1, 1))
+}
+
+/// `path triple`, for messages.
+pub fn subject(path: &str, triple: Triple) -> String {
+    format!("{path} {triple}")
+}

@@ -1,0 +1,82 @@
+//! Which named plans exist, and what do they become on a given backend?
+
+use rigel_ledger::Plan;
+use rigel_ledger::plan::{Baselines, Match};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// The presets by name, smallest first.
+pub const PRESETS: &[(&str, &str)] = &[
+    ("quick", include_str!("presets/quick.toml")),
+    ("paper", include_str!("presets/paper.toml")),
+    ("study", include_str!("presets/study.toml")),
+    ("full", include_str!("presets/full.toml")),
+];
+
+const RIVALS: &str = include_str!("presets/rivals.toml");
+
+/// Match and baselines of a backend.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rivals {
+    #[serde(rename = "match")]
+    matches: Match,
+    baselines: Baselines,
+}
+
+/// A preset that cannot be resolved.
+#[derive(Debug, thiserror::Error)]
+pub enum PresetError {
+    /// No preset of that name.
+    #[error("no preset `{0}`; known: quick, paper, study, full")]
+    Unknown(String),
+    /// No match and baselines are named for that backend.
+    #[error("presets name no match and baselines for backend `{0}`; give a plan file that does (`--plan`)")]
+    Backend(String),
+    /// A preset file of this binary does not read: a bug of the build, never of the user.
+    #[error("built-in preset `{name}` does not read: {error}")]
+    Broken {
+        /// Preset.
+        name: String,
+        /// Why.
+        error: String,
+    },
+}
+
+/// The resolved plan of a preset on a backend.
+pub fn preset(name: &str, backend: &str) -> Result<Plan, PresetError> {
+    let (name, text) =
+        PRESETS.iter().find(|(n, _)| *n == name).ok_or_else(|| PresetError::Unknown(name.to_owned()))?;
+    let broken = |error: String| PresetError::Broken { name: (*name).to_owned(), error };
+    let rivals: BTreeMap<String, Rivals> = toml::from_str(RIVALS).map_err(|e| broken(e.to_string()))?;
+    let rivals = rivals.get(backend).ok_or_else(|| PresetError::Backend(backend.to_owned()))?;
+    let mut table: toml::Table = toml::from_str(text).map_err(|e| broken(e.to_string()))?;
+    let value = |v: Result<toml::Value, toml::ser::Error>| v.map_err(|e| broken(e.to_string()));
+    table.insert("match".into(), value(toml::Value::try_from(&rivals.matches))?);
+    table.insert("baselines".into(), value(toml::Value::try_from(&rivals.baselines))?);
+    table.try_into().map_err(|e: toml::de::Error| broken(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_resolves_on_every_backend() {
+        for (name, _) in PRESETS {
+            for backend in rigel_device::backends::BACKENDS {
+                let plan = preset(name, backend.name).unwrap();
+                assert_eq!(plan.name, *name);
+                assert!(plan.sampling.processes >= 6, "{name}: verdicts need six processes");
+                let read = Plan::parse(&plan.to_toml(), "plan.toml").unwrap();
+                assert_eq!(read, plan, "{name} survives its own file");
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_refused_with_the_known_ones() {
+        assert!(preset("huge", "cpu").unwrap_err().to_string().contains("quick, paper, study, full"));
+        assert!(preset("quick", "abacus").unwrap_err().to_string().contains("--plan"));
+    }
+}

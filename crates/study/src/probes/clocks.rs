@@ -1,0 +1,19 @@
+//! Probe `clocks`: in how many clock states does the device work, and does a median hide them?
+//!
+//! It reads the repetitions of the probe `throughput`; alone, it asks for the same products and no ceilings.
+
+use super::{ProbeEntry, throughput};
+use crate::units::{Expansion, Unit};
+use rigel_ledger::Probe;
+
+/// The probe's line in the list.
+pub(super) const ENTRY: ProbeEntry =
+    ProbeEntry { probe: Probe::Clocks, summary: "clock states and modality of every timed cell", units };
+
+fn units(expansion: &Expansion) -> Vec<Unit> {
+    if expansion.plan.probes.contains(&Probe::Throughput) {
+        return Vec::new();
+    }
+    let all = throughput::units(expansion);
+    all.into_iter().filter(|unit| unit.name() != "ceilings").collect()
+}

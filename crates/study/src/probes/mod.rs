@@ -1,0 +1,25 @@
+//! Which probes exist? One file and one line each.
+//!
+//! A probe says which units it needs measured; the facts that follow are derived in the ledger, so that anybody can
+//! derive them again from the files. Probes that read the same cells as another one need no units of their own.
+
+mod clocks;
+mod dispatch;
+mod throughput;
+mod types;
+
+use crate::units::{Expansion, Unit};
+use rigel_ledger::Probe;
+
+/// One probe.
+pub struct ProbeEntry {
+    /// Its name.
+    pub probe: Probe,
+    /// One line for `rigel list`.
+    pub summary: &'static str,
+    /// The units it needs measured.
+    pub units: fn(&Expansion) -> Vec<Unit>,
+}
+
+/// Every probe, in the order in which a run takes them.
+pub const PROBES: &[ProbeEntry] = &[types::ENTRY, throughput::ENTRY, clocks::ENTRY, dispatch::ENTRY];

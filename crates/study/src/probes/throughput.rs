@@ -1,0 +1,91 @@
+//! Probe `throughput`: how fast is each path and triple, against its own ceiling, its match and the baselines?
+
+use super::ProbeEntry;
+use crate::units::{Expansion, Unit};
+use rigel_ledger::Probe;
+use rigel_ledger::rows::{CacheState, Identity, Work, name_of};
+use rigel_numerics::{Recipe, Shape};
+
+/// The probe's line in the list.
+pub(super) const ENTRY: ProbeEntry = ProbeEntry {
+    probe: Probe::Throughput,
+    summary: "rates of products with intervals, against measured ceilings, matches and baselines",
+    units,
+};
+
+/// The units of this probe; `clocks` and `dispatch` read the same cells.
+pub(super) fn units(expansion: &Expansion) -> Vec<Unit> {
+    let axes = &expansion.plan.throughput;
+    let mut units = Vec::new();
+    if axes.ceilings {
+        let cells = ceilings(expansion);
+        if !cells.is_empty() {
+            units.push(Unit::Block { id: "ceilings".into(), cells });
+        }
+    }
+    for &shape in &axes.shapes {
+        for &cache in &axes.caches {
+            for group in recipe_groups(&axes.recipes) {
+                let cells = products(expansion, shape, cache, &group);
+                if !cells.is_empty() {
+                    let recipe = group[0].name();
+                    units.push(Unit::Block { id: format!("gemm/{shape}/{recipe}/{}", name_of(&cache)), cells });
+                }
+            }
+        }
+    }
+    units
+}
+
+/// Zeros and constants ride with the first recipe that can fail its gate, so that they have a sibling to inherit from.
+fn recipe_groups(recipes: &[Recipe]) -> Vec<Vec<Recipe>> {
+    let (blind, seeing): (Vec<Recipe>, Vec<Recipe>) =
+        recipes.iter().partition(|r| matches!(r, Recipe::Zeros | Recipe::Constant));
+    let mut groups: Vec<Vec<Recipe>> = seeing.into_iter().map(|r| vec![r]).collect();
+    match groups.first_mut() {
+        Some(first) => first.extend(blind),
+        None if !blind.is_empty() => groups.push(blind),
+        None => {}
+    }
+    groups
+}
+
+fn ceilings(expansion: &Expansion) -> Vec<Identity> {
+    let mut cells = Vec::new();
+    for offer in expansion.present().filter(|o| o.has_ceiling) {
+        for variant in expansion.device.ceiling_variants(&offer.path, offer.triple) {
+            cells.push(Identity {
+                probe: Probe::Throughput,
+                work: Work::Ceiling,
+                path: offer.path.clone(),
+                triple: offer.triple,
+                shape: None,
+                tile: variant,
+                recipe: None,
+                seed: expansion.plan.seed,
+                cache: CacheState::None,
+            });
+        }
+    }
+    cells
+}
+
+fn products(expansion: &Expansion, shape: Shape, cache: CacheState, recipes: &[Recipe]) -> Vec<Identity> {
+    let mut cells = Vec::new();
+    for offer in expansion.present() {
+        for &recipe in recipes {
+            cells.push(Identity {
+                probe: Probe::Throughput,
+                work: Work::Gemm,
+                path: offer.path.clone(),
+                triple: offer.triple,
+                shape: Some(shape),
+                tile: String::new(),
+                recipe: Some(recipe),
+                seed: expansion.plan.seed,
+                cache,
+            });
+        }
+    }
+    cells
+}

@@ -1,0 +1,118 @@
+//! What are the independent pieces of a campaign: climbs and blocks?
+
+use rigel_device::{Device, Offer};
+use rigel_ledger::Plan;
+use rigel_ledger::rows::{CellRow, Identity, Probe};
+use rigel_numerics::Triple;
+
+/// A piece of a campaign that runs whole on one device, in its own worker processes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unit {
+    /// The ladder of one path and triple, alone in a process.
+    Climb {
+        /// Rung cells, smallest first.
+        cells: Vec<Identity>,
+    },
+    /// An offer that cannot be tried here: a row with the reason, and no process.
+    Absent {
+        /// The cell that stands for it.
+        cell: Identity,
+        /// Why.
+        reason: String,
+    },
+    /// Cells that are compared with each other, interleaved, repeated in fresh processes.
+    Block {
+        /// Block id.
+        id: String,
+        /// Cells; those of [`rigel_ledger::rows::Work::Gemm`] get their launch tile from a pilot.
+        cells: Vec<Identity>,
+    },
+}
+
+/// What probes expand from.
+pub struct Expansion<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The device, for tiles and variants; nothing is run.
+    pub device: &'a dyn Device,
+    /// Offers that the plan and the filter select.
+    pub offers: Vec<Offer>,
+}
+
+impl<'a> Expansion<'a> {
+    /// Selects the offers of `device` by the plan's `select` and a filter of words.
+    pub fn new(plan: &'a Plan, device: &'a dyn Device, filter: &str) -> Self {
+        let selected = |o: &Offer| {
+            let (paths, triples) = (&plan.select.paths, &plan.select.triples);
+            (paths.is_empty() || paths.contains(&o.path))
+                && (triples.is_empty() || triples.contains(&o.triple))
+                && crate::select::keeps(filter, &o.path, o.triple)
+        };
+        let offers = device.offers().into_iter().filter(selected).collect();
+        Expansion { plan, device, offers }
+    }
+
+    /// The offers that can be tried here.
+    pub fn present(&self) -> impl Iterator<Item = &Offer> {
+        self.offers.iter().filter(|o| o.absent.is_empty())
+    }
+
+    /// Every unit of the plan's probes, in order. The order decides partitions, so it depends on plan and device only.
+    pub fn units(&self) -> Vec<Unit> {
+        let mut units = Vec::new();
+        for entry in crate::probes::PROBES {
+            if self.plan.probes.contains(&entry.probe) {
+                units.extend((entry.units)(self));
+            }
+        }
+        units
+    }
+}
+
+impl Unit {
+    /// Cell rows that this unit will leave at least, over all processes.
+    pub fn rows(&self, processes: u32) -> usize {
+        match self {
+            Unit::Climb { cells } => cells.len(),
+            Unit::Absent { .. } => 1,
+            Unit::Block { cells, .. } => cells.len() * processes as usize,
+        }
+    }
+
+    /// Its cells.
+    pub fn cells(&self) -> &[Identity] {
+        match self {
+            Unit::Climb { cells } | Unit::Block { cells, .. } => cells,
+            Unit::Absent { cell, .. } => std::slice::from_ref(cell),
+        }
+    }
+
+    /// A name for progress and for the column `block`.
+    pub fn name(&self) -> String {
+        match self {
+            Unit::Block { id, .. } => id.clone(),
+            Unit::Climb { cells } => match cells.first() {
+                Some(c) => climb_block(&c.path, c.triple),
+                None => "ladder".into(),
+            },
+            Unit::Absent { cell, .. } => climb_block(&cell.path, cell.triple),
+        }
+    }
+}
+
+/// The block id of a path's and triple's ladder.
+pub fn climb_block(path: &str, triple: Triple) -> String {
+    format!("ladder/{path}/{triple}")
+}
+
+/// Whether a row belongs to a block cell, whatever launch tile it was measured with.
+pub fn same_but_tile(cell: &Identity, row: &CellRow) -> bool {
+    let mut identity = row.identity();
+    identity.tile.clone_from(&cell.tile);
+    identity == *cell
+}
+
+/// The probes a plan may name today.
+pub fn offered_probes() -> Vec<Probe> {
+    crate::probes::PROBES.iter().map(|entry| entry.probe).collect()
+}

@@ -1,0 +1,308 @@
+//! What does a worker process do with its one order?
+
+use crate::climb::{Compiled, Prepared, Stopped};
+use crate::gate::{Gatekeeper, View};
+use crate::order::{Event, Job, Measured, Order, Stage, blank_row};
+use crate::sampling::{self, Share};
+use rigel_device::Device;
+use rigel_ledger::Outcome;
+use rigel_ledger::gate::{Judgement, judge_accumulators};
+use rigel_ledger::rows::{CellRow, GateMethod, Identity, name_of};
+use rigel_numerics::Time;
+use std::io::{BufRead, Write};
+
+/// A worker that cannot work.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// Its order does not read.
+    #[error("the order does not read: {0}; `rigel worker` is started by `rigel run`, not by hand")]
+    Order(String),
+    /// The device does not open.
+    #[error("{0}")]
+    Device(String),
+    /// Its memory limit cannot be set.
+    #[error("cannot set the memory limit of {mib} MiB: {error}")]
+    Limit {
+        /// The limit.
+        mib: u64,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Nobody listens any more.
+    #[error("cannot write an event: {0}")]
+    Output(std::io::Error),
+}
+
+/// Reads one order, does it, writes events.
+pub fn serve(mut input: impl BufRead, output: impl Write) -> Result<(), WorkerError> {
+    let mut line = String::new();
+    input.read_line(&mut line).map_err(|e| WorkerError::Order(e.to_string()))?;
+    let order: Order = serde_json::from_str(&line).map_err(|e| WorkerError::Order(e.to_string()))?;
+    limit_memory(order.limits.memory_mib)?;
+    let mut device = rigel_device::backends::open(&order.device).map_err(WorkerError::Device)?;
+    device.enter_process(order.process);
+    let mut worker = Worker { order: &order, output, broken: None };
+    match &order.job {
+        Job::Climb(cells) => worker.climb(device.as_mut(), cells),
+        Job::Pilot { cell } => worker.pilot(device.as_mut(), cell),
+        Job::Block { cells, .. } => worker.block(device.as_mut(), cells),
+        Job::Health => worker.say(&Event::Health(device.health())),
+    }
+    worker.say(&Event::Done);
+    worker.broken.map_or(Ok(()), |e| Err(WorkerError::Output(e)))
+}
+
+fn limit_memory(mib: u64) -> Result<(), WorkerError> {
+    if mib == 0 {
+        return Ok(());
+    }
+    let bytes = mib.saturating_mul(1 << 20);
+    rlimit::setrlimit(rlimit::Resource::AS, bytes, bytes).map_err(|error| WorkerError::Limit { mib, error })
+}
+
+struct Worker<'a, W: Write> {
+    order: &'a Order,
+    output: W,
+    broken: Option<std::io::Error>,
+}
+
+impl<W: Write> Worker<'_, W> {
+    fn say(&mut self, event: &Event) {
+        if self.broken.is_some() {
+            return;
+        }
+        let line = serde_json::to_string(event).map_err(std::io::Error::other);
+        let written = line.and_then(|line| writeln!(self.output, "{line}").and_then(|()| self.output.flush()));
+        self.broken = written.err();
+    }
+
+    fn at(&mut self, cell: usize, stage: Stage) {
+        self.say(&Event::At { cell, stage });
+    }
+
+    fn finish(&mut self, cell: usize, row: CellRow, samples: &[rigel_device::Sample], view: Option<&View>) {
+        let samples = samples.iter().map(|s| (s.time.0, s.clock.map(|c| c.0))).collect();
+        let witness = view.map(|v| v.witness.clone()).unwrap_or_default();
+        self.say(&Event::Cell(Box::new(Measured { cell, row, samples, witness })));
+    }
+
+    fn gatekeeper(&self) -> Gatekeeper {
+        Gatekeeper::new(self.order.seed, self.order.thresholds.clone())
+    }
+
+    /// A row for a cell that stopped before it could be judged.
+    fn stopped(&self, identity: &Identity, stopped: Stopped) -> CellRow {
+        let mut row = blank_row(identity, self.row_process());
+        row.outcome = stopped.outcome;
+        row.reason = stopped.reason;
+        row
+    }
+
+    fn row_process(&self) -> u32 {
+        if self.order.process == crate::order::SOLO { 0 } else { self.order.process }
+    }
+
+    fn climb(&mut self, device: &mut dyn Device, cells: &[Identity]) {
+        let mut gatekeeper = self.gatekeeper();
+        for (index, identity) in cells.iter().enumerate() {
+            self.climb_one(device, &mut gatekeeper, index, identity);
+            gatekeeper.forget();
+        }
+    }
+
+    fn climb_one(&mut self, device: &mut dyn Device, gatekeeper: &mut Gatekeeper, index: usize, identity: &Identity) {
+        let prepared = Prepared::new(device, gatekeeper, index, identity, &mut |c, s| self.at(c, s));
+        let looked = prepared.and_then(|mut cell| {
+            cell.gate_before(gatekeeper, &mut |c, s| self.at(c, s))?;
+            Ok(cell)
+        });
+        match looked {
+            Err(stopped) => {
+                let row = self.stopped(identity, stopped);
+                self.finish(index, row, &[], None);
+            }
+            Ok(cell) => {
+                let mut row = blank_row(identity, self.row_process());
+                let view = judge_product(gatekeeper, &cell, None, &mut row);
+                self.finish(index, row, &[], view.as_ref());
+            }
+        }
+    }
+
+    fn pilot(&mut self, device: &mut dyn Device, cell: &Identity) {
+        let mut gatekeeper = self.gatekeeper();
+        let mut best: Option<(Time, String)> = None;
+        let tiles = device.tiles(&cell.path, cell.triple);
+        let pilot = self.order.sampling.pilot.max(1) as usize;
+        if tiles.len() > 1 {
+            for tile in &tiles {
+                let identity = Identity { tile: tile.clone(), ..cell.clone() };
+                let Ok(mut prepared) = Prepared::new(device, &mut gatekeeper, 0, &identity, &mut |c, s| self.at(c, s))
+                else {
+                    continue;
+                };
+                self.at(0, Stage::Time);
+                let Ok(samples) = sampling::Turns::run(&mut prepared, pilot + 1) else { continue };
+                let mut times = sampling::times(samples.get(1..).unwrap_or_default());
+                times.sort_unstable();
+                let Some(&middle) = times.get(times.len() / 2) else { continue };
+                if best.as_ref().is_none_or(|(fastest, _)| middle < *fastest) {
+                    best = Some((middle, tile.clone()));
+                }
+            }
+        }
+        let tile = best.map(|(_, tile)| tile).or_else(|| tiles.into_iter().next()).unwrap_or_default();
+        self.say(&Event::Tile(tile.clone()));
+        let identity = Identity { tile, ..cell.clone() };
+        self.climb_one(device, &mut gatekeeper, 0, &identity);
+    }
+
+    fn block(&mut self, device: &mut dyn Device, cells: &[Identity]) {
+        let mut gatekeeper = self.gatekeeper();
+        let mut running = Vec::new();
+        for (index, identity) in cells.iter().enumerate() {
+            let prepared = Prepared::new(device, &mut gatekeeper, index, identity, &mut |c, s| self.at(c, s));
+            let looked = prepared.and_then(|mut cell| {
+                cell.gate_before(&gatekeeper, &mut |c, s| self.at(c, s))?;
+                Ok(cell)
+            });
+            match looked {
+                Ok(cell) => running.push(cell),
+                Err(stopped) => {
+                    let row = self.stopped(identity, stopped);
+                    self.finish(index, row, &[], None);
+                }
+            }
+        }
+        let turn_seed = rigel_numerics::random::stream(self.order.seed, u64::from(self.order.process));
+        let indices: Vec<usize> = running.iter().map(|c| c.index).collect();
+        let share = Share::of(&self.order.sampling);
+        sampling::interleave(&mut running, share, turn_seed, |i| self.at(indices[i], Stage::Time));
+        let (mut ceilings, mut products): (Vec<Prepared>, Vec<Prepared>) = (Vec::new(), Vec::new());
+        for cell in running {
+            match cell.compiled {
+                Compiled::Ceiling(_) => ceilings.push(cell),
+                Compiled::Product { .. } => products.push(cell),
+            }
+        }
+        for cell in ceilings {
+            self.finish_ceiling(cell);
+        }
+        self.finish_products(&mut gatekeeper, products);
+    }
+
+    fn finish_ceiling(&mut self, cell: Prepared) {
+        let stop = match cell.end {
+            Some(Err(stopped)) => {
+                let row = self.stopped(&cell.identity, stopped);
+                return self.finish(cell.index, row, &[], None);
+            }
+            Some(Ok(stop)) => Some(stop),
+            None => None,
+        };
+        let Compiled::Ceiling(ceiling) = &cell.compiled else { return };
+        let check = ceiling.check();
+        let Judgement { outcome, reason, .. } = judge_accumulators(check.as_ref().map(|_| ()).map_err(String::as_str));
+        let mut row = blank_row(&cell.identity, self.row_process());
+        (row.outcome, row.reason, row.gate) = (outcome, reason, Some(GateMethod::Accumulators));
+        row.operations = cell.operations();
+        row.stop = stop;
+        summarise(&mut row, &cell.samples);
+        self.finish(cell.index, row, &cell.samples, None);
+    }
+
+    /// Judges products after timing; zeros and constants inherit from a seeded sibling of the same path, triple and shape.
+    fn finish_products(&mut self, gatekeeper: &mut Gatekeeper, cells: Vec<Prepared>) {
+        let mut judged: Vec<(Prepared, CellRow, Option<View>)> = Vec::new();
+        for mut cell in cells {
+            let stop = match cell.end.take() {
+                Some(Err(stopped)) => {
+                    let row = self.stopped(&cell.identity, stopped);
+                    self.finish(cell.index, row, &[], None);
+                    continue;
+                }
+                Some(Ok(stop)) => Some(stop),
+                None => None,
+            };
+            let after = match cell.look_again(gatekeeper) {
+                Ok(after) => after,
+                Err(stopped) => {
+                    let row = self.stopped(&cell.identity, stopped);
+                    self.finish(cell.index, row, &[], None);
+                    continue;
+                }
+            };
+            let mut row = blank_row(&cell.identity, self.row_process());
+            let view = judge_product(gatekeeper, &cell, after, &mut row);
+            row.operations = cell.operations();
+            row.stop = stop;
+            summarise(&mut row, &cell.samples);
+            judged.push((cell, row, view));
+        }
+        for i in 0..judged.len() {
+            if gatekeeper.is_blind(&judged[i].0.identity) {
+                self.inherit(&mut judged, i);
+            }
+        }
+        for (cell, row, view) in judged {
+            self.finish(cell.index, row, &cell.samples, view.as_ref());
+        }
+    }
+
+    fn inherit(&self, judged: &mut [(Prepared, CellRow, Option<View>)], i: usize) {
+        let me = judged[i].0.identity.clone();
+        let siblings: Vec<usize> = (0..judged.len())
+            .filter(|&j| {
+                let (other, row) = (&judged[j].0.identity, &judged[j].1);
+                row.gate != Some(GateMethod::Inherited)
+                    && !crate::gate::blind(other.recipe)
+                    && (&other.path, other.triple, other.shape) == (&me.path, me.triple, me.shape)
+            })
+            .collect();
+        let pick = rigel_numerics::random::below(self.order.seed, i as u64, siblings.len() as u64) as usize;
+        let sibling = siblings.get(pick).map(|&j| {
+            let row = &judged[j].1;
+            let judgement = Judgement { outcome: row.outcome, reason: row.reason.clone(), error: row.gate_error };
+            (judgement, row.recipe.map(|r| name_of(&r)).unwrap_or_default())
+        });
+        let own = &judged[i].1;
+        if own.outcome == Outcome::Wrong {
+            return;
+        }
+        let inherited = rigel_ledger::gate::inherit(sibling.as_ref().map(|(j, name)| (j, name.as_str())));
+        let row = &mut judged[i].1;
+        (row.outcome, row.reason, row.gate) = (inherited.outcome, inherited.reason, Some(GateMethod::Inherited));
+    }
+}
+
+/// Fills the gate columns of a row and returns the view that stands in the witness: the worse of the two.
+fn judge_product(
+    gatekeeper: &Gatekeeper,
+    cell: &Prepared,
+    after: Option<View>,
+    row: &mut CellRow,
+) -> Option<View> {
+    let (Compiled::Product { inputs, .. }, Some(before)) = (&cell.compiled, &cell.before) else { return None };
+    let judgement = gatekeeper.judge(&cell.identity, inputs, before, after.as_ref());
+    let worse = match after {
+        Some(after) if after.worse_than(before) => after,
+        _ => before.clone(),
+    };
+    row.outcome = judgement.outcome;
+    row.reason = judgement.reason;
+    row.gate = Some(worse.method);
+    row.gate_error = judgement.error;
+    row.gate_ulps = judgement.error.and(worse.ulps);
+    row.gate_tolerance = Some(inputs.tolerance.relative);
+    row.gate_visible = worse.visible;
+    Some(worse)
+}
+
+fn summarise(row: &mut CellRow, samples: &[rigel_device::Sample]) {
+    if samples.is_empty() {
+        return;
+    }
+    let times = sampling::times(samples);
+    let clocks: Vec<_> = samples.iter().map(|s| s.clock).collect();
+    row.summarise(&times, &clocks);
+}

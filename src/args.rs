@@ -1,0 +1,313 @@
+//! What may a user type? Each option is also an environment variable `RIGEL_*`.
+
+use crate::terminal::Color;
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use rigel_study::partition::Partition;
+use std::path::PathBuf;
+
+/// Finds out what a matrix unit really does, and lets anybody check the answer.
+#[derive(Debug, Parser)]
+#[command(name = "rigel", version, about, max_term_width = 100, after_help = "\
+Examples:
+  rigel run                          measure this computer's processor in one minute
+  rigel run --preset paper -o m      the study's throughput cells, into directory m
+  rigel run --device sim:two-clocks  a software device with planted clock states
+  rigel verify m                     derive every number and verdict again from the files
+  rigel explain m avx512-bf16        from a verdict down to its samples
+  rigel compare old new              which verdicts changed, which intervals moved
+
+stdout is data, stderr is progress. Exit codes: 0 fine; 1 a check said no; 2 usage or unreadable input;
+3 no such device; 4 nothing selected; 5 some cells have no row, resuming may help; 75 busy; 130 interrupted.")]
+pub struct Args {
+    /// When to use colour; NO_COLOR is honoured.
+    #[arg(long, global = true, value_enum, default_value = "auto", env = "RIGEL_COLOR")]
+    pub color: Color,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Which devices are here, what they can do, and why the rest is missing.
+    Devices(DevicesArgs),
+    /// Which cells a run would measure, and how long and large it would be.
+    List(PlanArgs),
+    /// Measure: leave a run directory with rows, verdicts and report.html.
+    Run(RunArgs),
+    /// Derive every digest, gate outcome, statistic and verdict again from the files alone.
+    Verify(VerifyArgs),
+    /// Measure the instrument: plant facts in software devices and compare what comes back.
+    Calibrate(CalibrateArgs),
+    /// Compare two runs: verdict changes first, then intervals, then what cannot be decided.
+    Compare(CompareArgs),
+    /// Join shards of one plan into one run.
+    Merge(MergeArgs),
+    /// From a verdict down to the samples, and the command that repeats just that block.
+    Explain(ExplainArgs),
+    /// Redraw every figure of a run, byte for byte.
+    Figures(FiguresArgs),
+    /// Write the page of a run, and tables for other documents.
+    Report(ReportArgs),
+    /// Convert a run for other systems.
+    Export(ExportArgs),
+    /// Print shell completions.
+    Completions(CompletionsArgs),
+    /// Print the manual page.
+    Man,
+    /// Measure one job in a fresh process; started by `run`.
+    #[command(hide = true)]
+    Worker,
+}
+
+/// `rigel devices`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  rigel devices                   one line a device
+  rigel devices --device cpu      everything about one, every path and type triple included
+  rigel devices --format jsonl    for programs")]
+pub struct DevicesArgs {
+    /// Show one device in full.
+    #[arg(short, long, env = "RIGEL_DEVICE")]
+    pub device: Option<String>,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table", env = "RIGEL_FORMAT")]
+    pub format: Format,
+}
+
+/// What to measure.
+#[derive(Debug, ClapArgs, Clone)]
+#[command(after_help = "\
+Examples:
+  rigel list --estimate                         cells, bytes and minutes of the preset quick
+  rigel list --preset paper --filter bf16       only paths and triples that say bf16
+  rigel list throughput --axis shape=512,1024   one probe, other shapes")]
+pub struct PlanArgs {
+    /// Probes to take part [default: all of the plan]: types, throughput, clocks, dispatch.
+    pub probes: Vec<String>,
+    /// Device selector: cpu, sim:NAME, or sim:FILE.toml.
+    #[arg(short, long, default_value = "cpu", env = "RIGEL_DEVICE")]
+    pub device: String,
+    /// A named plan: quick (a minute), paper (the study's throughput cells), study, full.
+    #[arg(long, default_value = "quick", env = "RIGEL_PRESET", conflicts_with = "plan")]
+    pub preset: String,
+    /// A plan file instead of a preset; a run's plan.toml is one.
+    #[arg(long, env = "RIGEL_PLAN")]
+    pub plan: Option<PathBuf>,
+    /// Keep paths and triples that contain every word, like "avx512 bf16".
+    #[arg(long, default_value = "", env = "RIGEL_FILTER", hide_default_value = true)]
+    pub filter: String,
+    /// Override an axis: shape=512,1024 recipe=uniform cache=cold path=tiled "triple=f32,f32->f32".
+    #[arg(long = "axis", value_name = "NAME=V1,V2", env = "RIGEL_AXIS")]
+    pub axes: Vec<String>,
+    /// Master seed instead of the plan's: inputs, order of turns, resampling.
+    #[arg(long, env = "RIGEL_SEED")]
+    pub seed: Option<u64>,
+    /// Seconds of silence after which a worker counts as hung, instead of the plan's.
+    #[arg(long, value_name = "SECONDS", env = "RIGEL_TIMEOUT")]
+    pub timeout: Option<f64>,
+    /// Only shard m of n: slice:m/n. Blocks of cells that are compared stay whole.
+    #[arg(long, value_name = "slice:M/N", env = "RIGEL_PARTITION")]
+    pub partition: Option<Partition>,
+    /// Print bytes and minutes that the run would take (list), before anything runs.
+    #[arg(long)]
+    pub estimate: bool,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table", env = "RIGEL_FORMAT")]
+    pub format: Format,
+}
+
+/// `rigel run`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  rigel run                                       one minute on this processor
+  rigel run --preset paper --out data/mine/paper  the study's throughput cells
+  rigel run --filter \"avx512 bf16\" --axis shape=1024
+  rigel run --device sim:hostile --timeout 2      crashes and hangs become rows
+  rigel run --partition slice:2/8 --out shard2    then: rigel merge all shard*
+
+A run that was interrupted or killed goes on where it stopped when the same command is given again.")]
+pub struct RunArgs {
+    /// What to measure.
+    #[command(flatten)]
+    pub plan: PlanArgs,
+    /// Run directory [default: runs/PRESET-DEVICE].
+    #[arg(short, long, env = "RIGEL_OUT")]
+    pub out: Option<PathBuf>,
+    /// Say what would run, and run nothing.
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// Go on with the run that is in the directory (the default).
+    #[arg(long, overrides_with = "fresh")]
+    pub resume: bool,
+    /// Throw away the run that is in the directory and start again.
+    #[arg(long, env = "RIGEL_FRESH")]
+    pub fresh: bool,
+    /// End with code 1 if any verdict or outcome contains one of these words.
+    #[arg(long, value_name = "WORD", value_delimiter = ',', env = "RIGEL_FAIL_ON")]
+    pub fail_on: Vec<String>,
+}
+
+/// `rigel verify`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example:
+  rigel verify data/*/*    every committed run; no device needed
+
+Exit code 1 when any check says no. This proves integrity, not authorship: whoever rewrites a run can seal it again.")]
+pub struct VerifyArgs {
+    /// Run directories.
+    #[arg(required = true)]
+    pub runs: Vec<PathBuf>,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table", env = "RIGEL_FORMAT")]
+    pub format: Format,
+}
+
+/// `rigel calibrate`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  rigel calibrate                        a small one, a minute
+  rigel calibrate clocks --devices 1000  the published size of one family")]
+pub struct CalibrateArgs {
+    /// Families: clocks, verdicts [default: both].
+    pub families: Vec<String>,
+    /// Planted devices of each kind.
+    #[arg(long, default_value_t = 200, env = "RIGEL_DEVICES")]
+    pub devices: u32,
+    /// Seed of the planted facts.
+    #[arg(long, default_value_t = 1, env = "RIGEL_SEED")]
+    pub seed: u64,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table", env = "RIGEL_FORMAT")]
+    pub format: Format,
+}
+
+/// `rigel compare`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example:
+  rigel compare before/ after/    exit code 1 when a verdict changed or an interval moved")]
+pub struct CompareArgs {
+    /// The older run.
+    pub old: PathBuf,
+    /// The newer run.
+    pub new: PathBuf,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table", env = "RIGEL_FORMAT")]
+    pub format: Format,
+}
+
+/// `rigel merge`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example:
+  rigel merge whole shard1 shard2 shard3    refuses the same key with other content")]
+pub struct MergeArgs {
+    /// Directory of the joined run; must not exist.
+    pub out: PathBuf,
+    /// Shards.
+    #[arg(required = true)]
+    pub shards: Vec<PathBuf>,
+}
+
+/// `rigel explain`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  rigel explain runs/quick-cpu avx512-bf16        every verdict of a path
+  rigel explain runs/quick-cpu \"tiled e4m3\"       every word must match
+  rigel explain runs/quick-cpu 3f2a91c07b55       one cell by id")]
+pub struct ExplainArgs {
+    /// Run directory.
+    pub run: PathBuf,
+    /// A cell id, or words that path, triple or verdict contain.
+    #[arg(default_value = "", hide_default_value = true)]
+    pub what: String,
+}
+
+/// `rigel figures`.
+#[derive(Debug, ClapArgs)]
+pub struct FiguresArgs {
+    /// Run directory.
+    pub run: PathBuf,
+    /// Where the SVG files go [default: RUN/figures].
+    #[arg(short, long)]
+    pub out: Option<PathBuf>,
+    /// Write nothing; end with code 1 if any file there differs by a byte.
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// `rigel report`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  rigel report runs/quick-cpu                        write runs/quick-cpu/report.html
+  rigel report data/epyc/paper --readme README.md    renew the findings table between its markers
+  rigel report data/epyc/paper --check               end with code 1 if a byte would change")]
+pub struct ReportArgs {
+    /// Run directory.
+    pub run: PathBuf,
+    /// Where the page goes [default: RUN/report.html].
+    #[arg(short, long)]
+    pub out: Option<PathBuf>,
+    /// Also renew the findings table between the markers of this Markdown file.
+    #[arg(long, value_name = "FILE")]
+    pub readme: Option<PathBuf>,
+    /// Write nothing; end with code 1 if any file differs by a byte.
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// `rigel export`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  rigel export runs/quick-cpu --to jsonl > cells.jsonl
+  rigel export runs/quick-cpu --to bmf     for Bencher dashboards
+  rigel export runs/quick-cpu --to parquet -o samples.parquet   (built with --features parquet)")]
+pub struct ExportArgs {
+    /// Run directory.
+    pub run: PathBuf,
+    /// Target.
+    #[arg(long, value_enum)]
+    pub to: ExportTo,
+    /// File [default: standard output].
+    #[arg(short, long)]
+    pub out: Option<PathBuf>,
+}
+
+/// Targets of `export`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportTo {
+    /// JSON Lines: one object a cell row.
+    Jsonl,
+    /// Parquet: one row a repetition, joined with its cell.
+    Parquet,
+    /// Bencher Metric Format: one measure a cell with its interval.
+    Bmf,
+}
+
+/// `rigel completions`.
+#[derive(Debug, ClapArgs)]
+pub struct CompletionsArgs {
+    /// Shell.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// How standard output is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Table,
+    /// Comma-separated values.
+    Csv,
+    /// One JSON object a line.
+    Jsonl,
+}

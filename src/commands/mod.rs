@@ -1,0 +1,39 @@
+//! Which file answers which command?
+
+mod compare;
+mod completions;
+mod devices;
+mod explain;
+mod export;
+mod figures;
+mod list;
+mod merge;
+mod planning;
+mod report;
+mod run;
+mod table;
+mod verify;
+mod worker;
+
+use crate::args::Command;
+use crate::exit::Exit;
+
+/// Does what was asked.
+pub fn dispatch(command: Command) -> anyhow::Result<Exit> {
+    match command {
+        Command::Devices(args) => devices::devices(&args),
+        Command::List(args) => list::list(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Verify(args) => verify::verify(&args),
+        Command::Calibrate(_) => Ok(Exit::Fine),
+        Command::Compare(args) => compare::compare(&args),
+        Command::Merge(args) => merge::merge(&args),
+        Command::Explain(args) => explain::explain(&args),
+        Command::Figures(args) => figures::figures(&args),
+        Command::Report(args) => report::report(&args),
+        Command::Export(args) => export::export(&args),
+        Command::Completions(args) => completions::completions(args.shell),
+        Command::Man => completions::man(),
+        Command::Worker => worker::worker(),
+    }
+}

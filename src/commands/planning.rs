@@ -1,0 +1,87 @@
+//! What do the plan options of `list` and `run` mean together?
+
+use crate::args::PlanArgs;
+use crate::exit::{Exit, failure};
+use rigel_device::Device;
+use rigel_ledger::Plan;
+use rigel_ledger::rows::name_of;
+use rigel_study::units::{Expansion, Unit, offered_probes};
+use rigel_study::{presets, select};
+
+/// A device and the plan that will be run on it.
+pub struct Planned {
+    /// The device, open in this process for its description only.
+    pub device: Box<dyn Device>,
+    /// The resolved plan.
+    pub plan: Plan,
+}
+
+/// Opens the device and resolves the plan.
+pub fn resolve(args: &PlanArgs) -> anyhow::Result<Planned> {
+    let device = rigel_device::backends::open(&args.device).map_err(|why| failure(Exit::NoDevice, why))?;
+    let mut plan = match &args.plan {
+        Some(path) => {
+            let text = std::fs::read_to_string(path)
+                .map_err(|e| failure(Exit::Usage, format!("cannot read plan {}: {e}", path.display())))?;
+            Plan::parse(&text, &path.display().to_string()).map_err(|e| failure(Exit::Usage, e))?
+        }
+        None => {
+            let backend = device.describe().backend;
+            presets::preset(&args.preset, &backend).map_err(|e| failure(Exit::Usage, e))?
+        }
+    };
+    for axis in &args.axes {
+        select::apply_axis(&mut plan, axis).map_err(|e| failure(Exit::Usage, e))?;
+    }
+    if !args.probes.is_empty() {
+        plan.probes = args.probes.iter().map(|name| probe(name)).collect::<anyhow::Result<_>>()?;
+    }
+    if let Some(seed) = args.seed {
+        plan.seed = seed;
+    }
+    if let Some(timeout) = args.timeout {
+        plan.limits.timeout_s = timeout;
+    }
+    narrow(&mut plan, device.as_ref(), &args.filter);
+    // What the options made of the plan is checked by the same rules as a plan file.
+    let text = plan.to_toml();
+    let plan = Plan::parse(&text, "the plan with its options").map_err(|e| failure(Exit::Usage, e))?;
+    Ok(Planned { device, plan })
+}
+
+fn probe(name: &str) -> anyhow::Result<rigel_ledger::Probe> {
+    let known = offered_probes();
+    let found = known.iter().copied().find(|p| name_of(p) == name);
+    found.ok_or_else(|| {
+        let names: Vec<String> = known.iter().map(name_of).collect();
+        failure(Exit::Usage, format!("no probe `{name}` on this build; known: {}", names.join(", ")))
+    })
+}
+
+/// Writes a filter into the plan, so that the run's plan says what was left out.
+fn narrow(plan: &mut Plan, device: &dyn Device, filter: &str) {
+    if filter.trim().is_empty() {
+        return;
+    }
+    let kept = Expansion::new(plan, device, filter);
+    let mut paths: Vec<String> = kept.offers.iter().map(|o| o.path.clone()).collect();
+    let mut triples: Vec<_> = kept.offers.iter().map(|o| o.triple).collect();
+    paths.sort();
+    paths.dedup();
+    triples.sort();
+    triples.dedup();
+    plan.select.paths = if paths.is_empty() { vec!["none".into()] } else { paths };
+    plan.select.triples = triples;
+}
+
+/// The units of a plan on a device, in this shard.
+pub fn units(args: &PlanArgs, planned: &Planned) -> Vec<Unit> {
+    let expansion = Expansion::new(&planned.plan, planned.device.as_ref(), &args.filter);
+    let units = expansion.units();
+    match args.partition {
+        Some(partition) => {
+            units.into_iter().enumerate().filter(|(i, _)| partition.takes(*i)).map(|(_, u)| u).collect()
+        }
+        None => units,
+    }
+}

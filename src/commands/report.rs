@@ -1,0 +1,102 @@
+//! How does a run become a page, a terminal table and the findings of a README?
+
+use super::figures::put;
+use super::table::Table;
+use crate::args::{Format, ReportArgs};
+use crate::exit::{Exit, failure};
+use anyhow::Context;
+use rigel_ledger::rows::name_of;
+use rigel_ledger::store::Run;
+use rigel_report::{Files, HEADS, Source, VerdictTable};
+use std::path::Path;
+
+/// What stands before the table in a README.
+const BEGIN: &str = "<!-- rigel findings: begin -->";
+/// What stands behind it.
+const END: &str = "<!-- rigel findings: end -->";
+
+/// Writes or checks the page, and renews the findings of a README where one is named.
+pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
+    let run = open(&args.run)?;
+    let out = args.out.clone().unwrap_or_else(|| args.run.join("report.html"));
+    let page = with_source(&run, |source| Ok(rigel_report::page(source)))?;
+    let mut same = put(&out, page.as_bytes(), args.check)?;
+    if let Some(readme) = &args.readme {
+        let old = std::fs::read_to_string(readme)
+            .map_err(|e| failure(Exit::Usage, format!("cannot read {}: {e}", readme.display())))?;
+        let table = with_source(&run, |source| Ok(rigel_report::findings_markdown(source)))?;
+        let new = renewed(&old, &table).ok_or_else(|| {
+            let name = readme.display();
+            failure(Exit::Usage, format!("{name} has not the two lines `{BEGIN}` and `{END}`, in that order, once each"))
+        })?;
+        same &= put(readme, new.as_bytes(), args.check)?;
+    }
+    Ok(if same { Exit::Fine } else { Exit::CheckFailed })
+}
+
+fn open(dir: &Path) -> anyhow::Result<Run> {
+    Run::open(dir).map_err(|e| failure(Exit::Usage, e))
+}
+
+/// The text with what stands between the markers replaced.
+fn renewed(old: &str, table: &str) -> Option<String> {
+    let once = |marker: &str| (old.matches(marker).count() == 1).then(|| old.find(marker)).flatten();
+    let (begin, end) = (once(BEGIN)? + BEGIN.len(), once(END)?);
+    (begin <= end).then(|| format!("{}\n\n{}\n\n{}", &old[..begin], table.trim_end(), &old[end..]))
+}
+
+/// Hands a run to the report as its source.
+pub fn with_source<T>(run: &Run, then: impl FnOnce(Source) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let samples = run.samples().map_err(|e| failure(Exit::Usage, e))?;
+    let files = Files::of(run, run.dir().display().to_string().trim_end_matches('/'));
+    then(Source::open(run, &samples, &files))
+}
+
+/// Writes the page of a run.
+pub fn write_page(run: &Run, path: &Path) -> anyhow::Result<()> {
+    let page = with_source(run, |source| Ok(rigel_report::page(source)))?;
+    std::fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Prints the verdict table on standard output.
+pub fn print_verdicts(run: &Run, format: Format) -> anyhow::Result<()> {
+    let verdicts = with_source(run, |source| Ok(VerdictTable::new(source)))?;
+    if format == Format::Table {
+        print!("{}", verdicts.text());
+        for note in verdicts.notes() {
+            println!("{note}");
+        }
+        return Ok(());
+    }
+    let mut table = Table::new(&HEADS);
+    for row in &verdicts.rows {
+        table.row(row.columns());
+    }
+    table.print(format)
+}
+
+/// Whether a verdict or outcome of a run contains a word.
+pub fn says(run: &Run, word: &str) -> bool {
+    let verdict = run.facts().iter().any(|f| f.name.starts_with("verdict.") && f.value.contains(word));
+    verdict || run.cells().iter().any(|row| name_of(&row.outcome) == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_text_between_the_markers_changes() {
+        let old = format!("# Title\n\n{BEGIN}\nold\n{END}\n\nend\n");
+        let new = renewed(&old, "| a |\n").unwrap();
+        assert_eq!(new, format!("# Title\n\n{BEGIN}\n\n| a |\n\n{END}\n\nend\n"));
+        assert_eq!(renewed(&new, "| a |\n").unwrap(), new);
+    }
+
+    #[test]
+    fn missing_doubled_or_turned_markers_are_refused() {
+        for bad in [String::new(), BEGIN.into(), format!("{END}{BEGIN}"), format!("{BEGIN}{BEGIN}{END}")] {
+            assert_eq!(renewed(&bad, "x"), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! How is a plan measured, from options to a sealed run with its page?
+
+use super::planning::{self, Planned};
+use super::{list, report};
+use crate::args::RunArgs;
+use crate::exit::{Exit, failure};
+use crate::progress::Progress;
+use crate::terminal;
+use rigel_ledger::Provenance;
+use rigel_ledger::facts::Evidence;
+use rigel_ledger::store::{Run, RunWriter, StoreError};
+use rigel_study::campaign::{Campaign, Ended};
+use rigel_study::origin::{self, Binary};
+use rigel_study::supervisor::Workers;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Measures.
+pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
+    let mut planned = planning::resolve(&args.plan)?;
+    let units = planning::units(&args.plan, &planned);
+    if units.iter().all(|u| matches!(u, rigel_study::units::Unit::Absent { .. })) && args.plan.partition.is_none() {
+        return Err(failure(Exit::NothingSelected, list::nothing(&args.plan)));
+    }
+    if args.dry_run {
+        return list::list(&args.plan);
+    }
+    let out = args.out.clone().unwrap_or_else(|| default_out(args, &planned));
+    let provenance = provenance(args, &mut planned);
+    let writer = open_writer(args, &out, &planned, &provenance)?;
+    let presses = count_interrupts()?;
+    let soon = Arc::clone(&presses);
+    let device = (provenance.device.id.clone(), provenance.device.driver.clone());
+    let mut progress = Progress::new();
+    let campaign = Campaign {
+        plan: &planned.plan,
+        selector: &args.plan.device,
+        device,
+        run: writer.provenance().run.clone(),
+        units,
+        workers: Workers { command: &worker_command, interrupted: &|| presses.load(Ordering::Relaxed) > 1 },
+        stop_soon: &|| soon.load(Ordering::Relaxed) > 0,
+        writer,
+        observer: &mut progress,
+    };
+    let ended = campaign.run();
+    progress.end();
+    let (ended, writer) = ended.map_err(|e| failure(Exit::Unfinished, format!("{e}; what was measured is in {}, and the same command goes on from there", out.display())))?;
+    match ended {
+        Ended::Complete => finish(args, &out, writer),
+        Ended::Interrupted => {
+            drop(writer);
+            eprintln!("interrupted; what was measured is in {}, and the same command goes on from there", out.display());
+            Ok(Exit::Interrupted)
+        }
+        Ended::DeviceLost => {
+            drop(writer);
+            eprintln!("the device does not answer any more; what was measured is in {}; reset the device, then give the same command again", out.display());
+            Ok(Exit::Unfinished)
+        }
+    }
+}
+
+fn default_out(args: &RunArgs, planned: &Planned) -> PathBuf {
+    let device: String =
+        args.plan.device.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
+    Path::new("runs").join(format!("{}-{device}", planned.plan.name))
+}
+
+fn provenance(args: &RunArgs, planned: &mut Planned) -> Provenance {
+    let binary = Binary {
+        commit: env!("RIGEL_COMMIT").to_owned(),
+        dirty: env!("RIGEL_DIRTY").parse().ok(),
+        command: std::env::args().collect(),
+        partition: args.plan.partition.map(|p| p.to_string()).unwrap_or_default(),
+    };
+    origin::provenance(&planned.plan, &args.plan.device, planned.device.as_mut(), &binary)
+}
+
+fn open_writer(args: &RunArgs, out: &Path, planned: &Planned, provenance: &Provenance) -> anyhow::Result<RunWriter> {
+    let opened = if args.fresh {
+        RunWriter::fresh(out, &planned.plan, provenance)
+    } else {
+        RunWriter::open(out, &planned.plan, provenance)
+    };
+    opened.map_err(|e| {
+        let exit = if matches!(e, StoreError::Busy { .. }) { Exit::Busy } else { Exit::Usage };
+        failure(exit, e)
+    })
+}
+
+fn worker_command() -> Command {
+    let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("rigel"));
+    let mut command = Command::new(program);
+    command.arg("worker");
+    command
+}
+
+/// Counts Ctrl-C: the first ends after the process in hand, the second at once.
+fn count_interrupts() -> anyhow::Result<Arc<AtomicU8>> {
+    let presses = Arc::new(AtomicU8::new(0));
+    let counted = Arc::clone(&presses);
+    ctrlc::set_handler(move || {
+        let before = counted.fetch_add(1, Ordering::Relaxed);
+        match before {
+            0 => eprintln!("finishing the process in hand; press Ctrl-C again to stop now"),
+            1 => {}
+            _ => std::process::exit(i32::from(Exit::Interrupted.code())),
+        }
+    })?;
+    Ok(presses)
+}
+
+fn finish(args: &RunArgs, out: &Path, writer: RunWriter) -> anyhow::Result<Exit> {
+    writer.seal_with(|evidence: &Evidence| rigel_ledger::facts::derive(evidence)).map_err(|e| failure(Exit::Unfinished, e))?;
+    let run = Run::open(out).map_err(|e| failure(Exit::Unfinished, e))?;
+    report::write_page(&run, &out.join("report.html"))?;
+    report::print_verdicts(&run, args.plan.format)?;
+    eprintln!("rows, verdicts and page are in {}; open {}", out.display(), out.join("report.html").display());
+    eprintln!("{}", terminal::faint(&format!("check it: rigel verify {}", out.display())));
+    let said: Vec<&String> = args.fail_on.iter().filter(|word| report::says(&run, word)).collect();
+    if let Some(word) = said.first() {
+        eprintln!("a verdict or outcome says `{word}` (--fail-on)");
+        return Ok(Exit::CheckFailed);
+    }
+    Ok(Exit::Fine)
+}

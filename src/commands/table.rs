@@ -1,0 +1,94 @@
+//! How do rows become aligned text, CSV or JSON Lines on standard output?
+
+use crate::args::Format;
+use std::io::Write;
+
+/// A table of words; the first row names the columns.
+pub struct Table {
+    head: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(head: &[&'static str]) -> Self {
+        Table { head: head.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row, as wide as the head.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        let mut row: Vec<String> = cells.into_iter().collect();
+        row.resize(self.head.len(), String::new());
+        self.rows.push(row);
+    }
+
+    /// Prints to standard output.
+    pub fn print(&self, format: Format) -> anyhow::Result<()> {
+        let mut out = std::io::stdout().lock();
+        match format {
+            Format::Table => out.write_all(self.aligned().as_bytes())?,
+            Format::Csv => {
+                let rows = std::iter::once(self.head.iter().map(|h| h.replace(' ', "_")).collect()).chain(self.rows.iter().cloned());
+                for row in rows {
+                    let fields: Vec<String> = row.iter().map(|f| quoted(f)).collect();
+                    writeln!(out, "{}", fields.join(","))?;
+                }
+            }
+            Format::Jsonl => {
+                for row in &self.rows {
+                    let pairs = self.head.iter().zip(row).map(|(h, v)| (h.replace(' ', "_"), v.clone().into()));
+                    let object: serde_json::Map<String, serde_json::Value> = pairs.collect();
+                    writeln!(out, "{}", serde_json::Value::Object(object))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn aligned(&self) -> String {
+        let width = |s: &str| s.chars().count();
+        let mut widths: Vec<usize> = self.head.iter().map(|h| width(h)).collect();
+        for row in &self.rows {
+            row.iter().zip(&mut widths).for_each(|(cell, w)| *w = (*w).max(width(cell)));
+        }
+        let mut text = String::new();
+        let mut line = |cells: &[String], paint: &dyn Fn(&str) -> String| {
+            let mut line = String::new();
+            for (i, (cell, w)) in cells.iter().zip(&widths).enumerate() {
+                let pad = if i + 1 == cells.len() { 0 } else { w - width(cell) + 2 };
+                line.push_str(cell);
+                line.push_str(&" ".repeat(pad));
+            }
+            text.push_str(&paint(line.trim_end()));
+            text.push('\n');
+        };
+        let head: Vec<String> = self.head.iter().map(|h| (*h).to_owned()).collect();
+        line(&head, &crate::terminal::bold);
+        for row in &self.rows {
+            line(row, &str::to_owned);
+        }
+        text
+    }
+}
+
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.to_owned() }
+}
+
+/// A number with a unit prefix, three significant digits: `12.3 G`.
+pub fn engineering(value: f64) -> String {
+    let scales = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
+    let (scale, prefix) = scales.into_iter().find(|(s, _)| value.abs() >= *s).unwrap_or((1.0, ""));
+    let scaled = value / scale;
+    let decimals = if scaled.abs() >= 100.0 { 0 } else if scaled.abs() >= 10.0 { 1 } else { 2 };
+    format!("{scaled:.decimals$} {prefix}")
+}
+
+/// Seconds for people.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}

@@ -1,0 +1,117 @@
+//! What does a user see on standard error while cells are measured?
+
+use indicatif::{ProgressBar, ProgressStyle};
+use rigel_ledger::Outcome;
+use rigel_ledger::rows::{CellRow, Work, name_of};
+use rigel_study::campaign::Observer;
+use std::io::IsTerminal;
+
+/// A bar on a terminal; elsewhere one line for each finished cell.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    odd: usize,
+}
+
+impl Progress {
+    /// Looks at standard error to decide.
+    pub fn new() -> Self {
+        Progress { bar: std::io::stderr().is_terminal().then(|| ProgressBar::new(0)), odd: 0 }
+    }
+
+    fn say(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None => eprintln!("{text}"),
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Rows so far that are neither right nor absent.
+    pub fn odd(&self) -> usize {
+        self.odd
+    }
+}
+
+impl Observer for Progress {
+    fn begin(&mut self, rows: usize, there: usize) {
+        if let Some(bar) = &self.bar {
+            bar.set_length(rows as u64);
+            bar.set_position(there as u64);
+            let style = "{bar:30} {pos}/{len} rows  {elapsed} gone, {eta} left  {wide_msg}";
+            if let Ok(style) = ProgressStyle::with_template(style) {
+                bar.set_style(style.progress_chars("━╸─"));
+            }
+            bar.enable_steady_tick(std::time::Duration::from_millis(200));
+        }
+        if there > 0 {
+            self.say(&format!("resuming: {there} of {rows} rows are there already"));
+        }
+    }
+
+    fn unit(&mut self, name: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(name.to_owned());
+        }
+    }
+
+    fn row(&mut self, row: &CellRow) {
+        if !matches!(row.outcome, Outcome::Right | Outcome::Absent) {
+            self.odd += 1;
+        }
+        match &self.bar {
+            Some(bar) => {
+                bar.inc(1);
+                if !matches!(row.outcome, Outcome::Right | Outcome::Imprecise | Outcome::Absent) && row.process == 0 {
+                    bar.println(line(row));
+                }
+            }
+            None => eprintln!("{}", line(row)),
+        }
+    }
+
+    fn note(&mut self, text: &str) {
+        self.say(&format!("note: {text}"));
+    }
+}
+
+/// `gemm avx512-fma f32,f32->f32 512x512x512 process 0: right, 1.22 ms`.
+fn line(row: &CellRow) -> String {
+    let what = match (row.shape, row.work) {
+        (Some(shape), _) => shape.to_string(),
+        (None, _) => row.tile.clone(),
+    };
+    let process = if row.work == Work::Rung { String::new() } else { format!(" process {}", row.process) };
+    let time = row.median_ns.map(|ns| format!(", {}", time(ns))).unwrap_or_default();
+    let reason = if row.reason.is_empty() { String::new() } else { format!(" ({})", short(&row.reason)) };
+    format!(
+        "{} {} {} {what}{process}: {}{time}{reason}",
+        name_of(&row.work),
+        row.path,
+        row.triple,
+        name_of(&row.outcome)
+    )
+}
+
+fn time(ns: f64) -> String {
+    match ns {
+        n if n < 1e3 => format!("{n:.1} ns"),
+        n if n < 1e6 => format!("{:.2} µs", n / 1e3),
+        n if n < 1e9 => format!("{:.2} ms", n / 1e6),
+        n => format!("{:.2} s", n / 1e9),
+    }
+}
+
+/// The first line of a reason, at most 100 characters.
+fn short(reason: &str) -> String {
+    let line = reason.lines().next().unwrap_or_default();
+    match line.char_indices().nth(100) {
+        Some((cut, _)) => format!("{}…", &line[..cut]),
+        None => line.to_owned(),
+    }
+}

@@ -1,0 +1,67 @@
+//! May the terminal have colour, and how is a word set apart without it?
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set or TERM is `dumb`.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+static CHOICE: AtomicU8 = AtomicU8::new(0);
+
+/// Fixes the choice for the process.
+pub fn set_color(color: Color) {
+    CHOICE.store(color as u8 + 1, Ordering::Relaxed);
+}
+
+fn colored(terminal: bool) -> bool {
+    let set = |name| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+    match CHOICE.load(Ordering::Relaxed) {
+        2 => true,
+        3 => false,
+        _ if set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|t| t == "dumb") => false,
+        _ if set("FORCE_COLOR") || set("CLICOLOR_FORCE") => true,
+        _ => terminal,
+    }
+}
+
+fn paint(text: &str, code: &str, terminal: bool) -> String {
+    if colored(terminal) { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+}
+
+/// A bold red word on standard error.
+pub fn strong_error(text: &str) -> String {
+    paint(text, "1;31", std::io::stderr().is_terminal())
+}
+
+/// Bold on standard output.
+pub fn bold(text: &str) -> String {
+    paint(text, "1", std::io::stdout().is_terminal())
+}
+
+/// Faint on standard output.
+pub fn faint(text: &str) -> String {
+    paint(text, "2", std::io::stdout().is_terminal())
+}
+
+/// A good word on standard output.
+pub fn good(text: &str) -> String {
+    paint(text, "32", std::io::stdout().is_terminal())
+}
+
+/// A bad word on standard output.
+pub fn bad(text: &str) -> String {
+    paint(text, "31", std::io::stdout().is_terminal())
+}
+
+/// A word that asks for care on standard output.
+pub fn careful(text: &str) -> String {
+    paint(text, "33", std::io::stdout().is_terminal())
+}
