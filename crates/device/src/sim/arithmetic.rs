@@ -2,8 +2,9 @@
 //!
 //! Products whose extents are all at most [`SMALL`] are summed by the planted arithmetic, element by element. Larger
 //! ones are the float64 product, rounded once to C, with the planted arithmetic applied as far as it is cheap:
-//! [`Arithmetic::OperandsCut`] exactly, [`Arithmetic::AlignedBlocks`] block by block without the cut of single products
-//! inside a block (so a large product errs a little less than the small model says), and the other two as one rounding.
+//! [`Arithmetic::OperandsCut`] exactly; [`Arithmetic::AlignedBlocks`] that keep fewer bits than C holds, block by block
+//! without the cut of single products inside a block (so a large product errs a little less than the small model says);
+//! everything else as one rounding.
 
 use rigel_numerics::{Format, Overflow, Rounding, Triple};
 use serde::{Deserialize, Serialize};
@@ -80,11 +81,13 @@ pub fn rounded(format: Format, value: f64) -> u64 {
 }
 
 /// A finite value truncated toward zero to `bits` significant bits (its subnormals in f64 keep their bits).
+#[inline]
 pub fn truncated(value: f64, bits: u32) -> f64 {
     f64::from_bits(value.to_bits() & (u64::MAX << (53 - bits.clamp(1, 53))))
 }
 
 /// Exponent of a value: floor(log2 |value|) for normal ones, −1023 for zero and subnormals.
+#[inline]
 pub fn exponent(value: f64) -> i32 {
     ((value.to_bits() >> 52) & 0x7FF) as i32 - 1023
 }

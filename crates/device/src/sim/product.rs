@@ -58,7 +58,9 @@ fn product(arithmetic: Arithmetic, triple: Triple, a: &Matrix, b: &Matrix) -> Ma
     }
     let (a, b) = (decoded(a), decoded(b));
     let sums = match arithmetic {
-        Arithmetic::AlignedBlocks { terms, fraction_bits, output_bits } if !triple.is_integer() => {
+        Arithmetic::AlignedBlocks { terms, fraction_bits, output_bits }
+            if !triple.is_integer() && output_bits.min(fraction_bits + 1) < triple.c.precision() =>
+        {
             blocks(&a, &b, (m, n, k), terms, fraction_bits, output_bits)
         }
         Arithmetic::OperandsCut { bits } if !triple.is_integer() => {
@@ -97,7 +99,7 @@ fn decoded(matrix: &Matrix) -> Vec<f64> {
 /// The float64 product over the terms `over` of k, row-major m × n.
 fn multiply(a: &[f64], b: &[f64], (m, n, k): (usize, usize, usize), over: std::ops::Range<usize>) -> Vec<f64> {
     let mut sums = vec![0.0; m * n];
-    multiply_into(&mut sums, a, b, (m, n, k), over);
+    multiply_into(&mut sums, a, b, (m, n, k), over, Par::rayon(0));
     sums
 }
 
@@ -107,12 +109,16 @@ fn multiply_into(
     b: &[f64],
     (m, n, k): (usize, usize, usize),
     over: std::ops::Range<usize>,
+    threads: Par,
 ) {
     let a = MatRef::from_row_major_slice(a, m, k).subcols(over.start, over.len());
     let b = MatRef::from_row_major_slice(b, k, n).subrows(over.start, over.len());
     let sums = MatMut::from_row_major_slice_mut(sums, m, n);
-    faer::linalg::matmul::matmul(sums, Accum::Replace, a, b, 1.0, Par::rayon(0));
+    faer::linalg::matmul::matmul(sums, Accum::Replace, a, b, 1.0, threads);
 }
+
+/// Rows of the output that one thread takes through all blocks: their running sums stay in its cache.
+const PANEL: usize = 32;
 
 /// Aligned-truncated blocks on whole matrices: the running sum and each block's sum are aligned to the larger of the
 /// two and truncated toward zero, added, and truncated to the output bits.
@@ -124,25 +130,31 @@ fn blocks(
     fraction_bits: u32,
     output_bits: u32,
 ) -> Vec<f64> {
-    let mut running = vec![0.0f64; m * n];
-    let mut partial = vec![0.0f64; m * n];
-    for start in (0..k).step_by(terms) {
-        multiply_into(&mut partial, a, b, (m, n, k), start..(start + terms).min(k));
-        running.par_chunks_mut(n).zip(partial.par_chunks(n)).for_each(|(running, partial)| {
-            for (sum, &p) in running.iter_mut().zip(partial) {
-                if !(sum.is_finite() && p.is_finite()) {
-                    *sum += p;
-                    continue;
-                }
-                let top = exponent(*sum).max(exponent(p));
-                // Each keeps the bits that lie within `fraction_bits` of the larger exponent.
-                let keep = |x: f64| match fraction_bits as i32 - (top - exponent(x)) {
-                    kept @ 0.. => truncated(x, kept as u32 + 1),
-                    _ => 0.0,
-                };
-                *sum = truncated(keep(*sum) + keep(p), output_bits);
+    let mut sums = vec![0.0; m * n];
+    sums.par_chunks_mut(PANEL * n).zip(a.par_chunks(PANEL * k)).for_each(|(running, a)| {
+        let rows = running.len() / n;
+        let mut partial = vec![0.0; running.len()];
+        for start in (0..k).step_by(terms) {
+            multiply_into(&mut partial, a, b, (rows, n, k), start..(start + terms).min(k), Par::Seq);
+            for (sum, &block) in running.iter_mut().zip(&partial) {
+                *sum = step(*sum, block, fraction_bits, output_bits);
             }
-        });
+        }
+    });
+    sums
+}
+
+/// The running sum after a block whose products add up to `block`.
+#[inline]
+fn step(sum: f64, block: f64, fraction_bits: u32, output_bits: u32) -> f64 {
+    if !(sum.is_finite() && block.is_finite()) {
+        return sum + block;
     }
-    running
+    let top = exponent(sum).max(exponent(block));
+    // Each keeps the bits that lie within `fraction_bits` of the larger exponent.
+    let keep = |x: f64| match fraction_bits as i32 - (top - exponent(x)) {
+        kept @ 0.. => truncated(x, kept as u32 + 1),
+        _ => 0.0,
+    };
+    truncated(keep(sum) + keep(block), output_bits)
 }
