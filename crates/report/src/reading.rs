@@ -48,7 +48,7 @@ impl Measure {
 pub(crate) struct Tally<'a> {
     /// Rows per outcome.
     pub outcomes: BTreeMap<Order<Outcome>, usize>,
-    /// The first reason given for an outcome other than `right`.
+    /// A reason given for an outcome other than `right`: the first in the order of letters.
     pub reason: &'a str,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Reading<'a> {
         for cell in source.cells.iter().filter(|c| c.work != Work::Ceiling) {
             let tally = tallies.entry(Subject { path: &cell.path, triple: cell.triple }).or_default();
             *tally.outcomes.entry(Order(cell.outcome)).or_default() += 1;
-            if tally.reason.is_empty() && cell.outcome != Outcome::Right {
+            if cell.outcome != Outcome::Right && (tally.reason.is_empty() || *cell.reason < *tally.reason) {
                 tally.reason = &cell.reason;
             }
         }
@@ -139,7 +139,11 @@ impl<'a> Reading<'a> {
     }
 
     /// Facts of a name about a subject that were taken with the lead inputs, by rising size.
-    pub fn lead_facts<'s>(&'s self, name: &str, subject: Subject<'_>) -> impl Iterator<Item = &'a FactRow> + use<'s, 'a> {
+    pub fn lead_facts<'s>(
+        &'s self,
+        name: &str,
+        subject: Subject<'_>,
+    ) -> impl Iterator<Item = &'a FactRow> + use<'s, 'a> {
         let lead = self.lead;
         let leads = move |f: &&FactRow| lead.is_none_or(|(recipe, cache)| f.recipe == recipe && f.cache == cache);
         self.facts(name, subject).iter().copied().filter(leads)
@@ -189,11 +193,7 @@ pub(crate) fn shape_words(shape: Shape) -> String {
     }
 }
 
-fn subjects<'a>(
-    source: Source<'a>,
-    facts: &Facts<'a>,
-    tallies: &BTreeMap<Subject<'a>, Tally<'a>>,
-) -> Vec<Subject<'a>> {
+fn subjects<'a>(source: Source<'a>, facts: &Facts<'a>, tallies: &BTreeMap<Subject<'a>, Tally<'a>>) -> Vec<Subject<'a>> {
     let mut paths: BTreeMap<&str, usize> = BTreeMap::new();
     let mut triples: BTreeMap<Triple, usize> = BTreeMap::new();
     for offer in source.provenance.iter().flat_map(|p| &p.device.offers) {
@@ -202,7 +202,8 @@ fn subjects<'a>(
         triples.entry(offer.triple).or_insert(triple);
     }
     let paths_of = facts.values().flat_map(BTreeMap::iter);
-    let about = paths_of.flat_map(|(path, triples)| triples.keys().flatten().map(|triple| Subject { path, triple: *triple }));
+    let about =
+        paths_of.flat_map(|(path, triples)| triples.keys().flatten().map(|triple| Subject { path, triple: *triple }));
     let mut all: Vec<Subject<'a>> = about.chain(tallies.keys().copied()).collect();
     let rank = |s: &Subject<'a>| {
         let path = paths.get(s.path).copied().unwrap_or(usize::MAX);

@@ -74,7 +74,8 @@ pub(crate) fn rules(reading: &Reading<'_>) -> Vec<Rule> {
         .iter()
         .map(|p| format!("{} of {} logical processors in use", p.device.cores, p.host.logical_cpus))
         .collect();
-    let all_cores = source.provenance.iter().all(|p| p.device.cores >= p.host.logical_cpus || p.device.backend != "cpu");
+    let all_cores =
+        source.provenance.iter().all(|p| p.device.cores >= p.host.logical_cpus || p.device.backend != "cpu");
     let mut rules = Vec::new();
     let mut rule = |asks, answer, reason: String| {
         rules.push(Rule { number: rules.len() + 1, asks, answer, reason });
@@ -82,7 +83,11 @@ pub(crate) fn rules(reading: &Reading<'_>) -> Vec<Rule> {
     rule(
         "A speed-up names its base case, and the base case's own performance is given.",
         some(counts.ratios, Answer::of(counts.ratios == counts.ratios_with_base)),
-        format!("{} of {} stand beside a rate of the same path and triple, in op/s.", n(counts.ratios_with_base), counted(counts.ratios, "ratio")),
+        format!(
+            "{} of {} stand beside a rate of the same path and triple, in op/s.",
+            n(counts.ratios_with_base),
+            counted(counts.ratios, "ratio")
+        ),
     );
     rule(
         "Where only a part was run, or not all of the machine was used, the reason is given.",
@@ -115,7 +120,10 @@ pub(crate) fn rules(reading: &Reading<'_>) -> Vec<Rule> {
     );
     rule(
         "Whether results are deterministic is said, and spread comes with an interval.",
-        some(counts.timed, Answer::of(counts.with_interval == counts.timed && counts.rates == counts.rates_with_interval)),
+        some(
+            counts.timed,
+            Answer::of(counts.with_interval == counts.timed && counts.rates == counts.rates_with_interval),
+        ),
         format!(
             "{} of {} and {} of {} carry a 95 % interval.",
             n(counts.with_interval),
@@ -157,7 +165,8 @@ pub(crate) fn rules(reading: &Reading<'_>) -> Vec<Rule> {
         "Everything varied and the whole set-up are documented.",
         Answer::of(incomplete.is_empty()),
         if incomplete.is_empty() {
-            "Every required field of provenance is there; the plan lists each axis and is hashed before the first cell.".to_owned()
+            "Every required field of provenance is there; the plan lists each axis and is hashed before the first cell."
+                .to_owned()
         } else {
             format!("Missing: {}.", incomplete.join(", "))
         },

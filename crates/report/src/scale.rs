@@ -101,7 +101,11 @@ fn log_ticks(low: f64, high: f64, most: usize) -> Vec<Tick> {
     let within = |v: f64| v >= low && v <= high;
     if decades >= 5 {
         let label = |d: i32| Tick { value: power_of_ten(d), label: decade_label(d) };
-        return (first..=last).filter(|d| d.rem_euclid(stride as i32) == 0).map(label).filter(|t| within(t.value)).collect();
+        return (first..=last)
+            .filter(|d| d.rem_euclid(stride as i32) == 0)
+            .map(label)
+            .filter(|t| within(t.value))
+            .collect();
     }
     let sets: [&[f64]; 4] =
         [&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], &[1.0, 2.0, 3.0, 5.0], &[1.0, 2.0, 5.0], &[1.0]];

@@ -2,6 +2,7 @@
 
 use rigel_ledger::facts::SampleSource;
 use rigel_ledger::provenance::RunKind;
+use rigel_ledger::store::{Run, Samples};
 use rigel_ledger::{CellRow, FactRow, Plan, Provenance};
 use rigel_numerics::{Shape, Triple};
 
@@ -60,6 +61,39 @@ pub struct FileRecord {
     pub rows: Option<u64>,
     /// BLAKE3, hex.
     pub digest: String,
+}
+
+impl Files {
+    /// The files of a run that was opened; `directory` is how commands in figures and pages name it.
+    pub fn of(run: &Run, directory: &str) -> Self {
+        let record = |row: &rigel_ledger::store::ManifestRow| FileRecord {
+            name: row.file.clone(),
+            rows: row.rows,
+            digest: row.blake3.clone(),
+        };
+        let files = run.manifest().map(|m| m.rows().map(record).collect()).unwrap_or_default();
+        Files { directory: directory.to_owned(), files }
+    }
+}
+
+impl<'a> Source<'a> {
+    /// The source of a run that was opened, with its repetitions ([`Run::samples`]) and its files ([`Files::of`]).
+    pub fn open(run: &'a Run, samples: &'a Samples, files: &'a Files) -> Self {
+        Source {
+            plan: run.plan(),
+            provenance: run.provenance(),
+            cells: run.cells(),
+            facts: run.facts(),
+            samples,
+            published: &[],
+            files,
+        }
+    }
+
+    /// The same with other people's figures beside it.
+    pub fn with_published(self, published: &'a [Published]) -> Self {
+        Source { published, ..self }
+    }
 }
 
 impl Source<'_> {

@@ -57,7 +57,9 @@ impl Letters {
             Letters::Small | Letters::Tick | Letters::Stamp => 11.0,
             _ => 12.0,
         };
-        text.chars().map(|c| if matches!(c, 'i' | 'l' | '.' | ',' | ' ' | '·' | '|' | ':' | '1') { 0.38 } else { 0.6 }).sum::<f64>()
+        text.chars()
+            .map(|c| if matches!(c, 'i' | 'l' | '.' | ',' | ' ' | '·' | '|' | ':' | '1') { 0.38 } else { 0.6 })
+            .sum::<f64>()
             * size
     }
 }

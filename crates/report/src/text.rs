@@ -54,12 +54,19 @@ pub fn markup(text: &str) -> String {
 /// Text for one cell of a Markdown table: [`visible`], then everything that Markdown or HTML would read as markup escaped.
 pub fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
-    for c in visible(text).chars() {
+    let seen = visible(text);
+    let mut rest = seen.chars();
+    while let Some(c) = rest.next() {
+        let link = c == ']' && matches!(rest.clone().next(), Some('(' | '[' | ':'));
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '~' => {
+            '|' | '\\' | '`' | '*' | '_' | '~' => {
+                out.push('\\');
+                out.push(c);
+            }
+            ']' if link => {
                 out.push('\\');
                 out.push(c);
             }
@@ -85,6 +92,19 @@ mod tests {
     fn markup_leaves_no_markup() {
         assert_eq!(markup("<script>\"&'</script>]]>"), "&lt;script&gt;&quot;&amp;&#39;&lt;/script&gt;]]&gt;");
         assert_eq!(markdown("a|b`<i>`"), "a\\|b\\`&lt;i&gt;\\`");
+        assert_eq!(markdown("[a](b) [1, 2]"), "[a\\](b) [1, 2]");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_text_reads_back_as_what_is_visible(text in proptest::arbitrary::any::<String>()) {
+            let seen = visible(&text);
+            proptest::prop_assert_eq!(&visible(&seen), &seen);
+            let xml = format!("<a b=\"{0}\">{0}</a>", markup(&text));
+            let document = roxmltree::Document::parse(&xml).expect("well-formed");
+            proptest::prop_assert_eq!(document.root_element().text().unwrap_or_default(), &seen);
+            proptest::prop_assert_eq!(document.root_element().attribute("b"), Some(seen.as_str()));
+        }
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl Ink {
             Ink::Field => "#f3f2ee",
             Ink::Measured => "#0072b2",
             Ink::Derived => "#00755a",
-            Ink::Stated => "#c04a00",
+            Ink::Stated => "#b84600",
             Ink::Published => "#a0497a",
             Ink::Bad => "#b03a00",
         }
@@ -104,7 +104,7 @@ text{font-size:12px;fill:var(--text)}
 .number{font-variant-numeric:tabular-nums}
 .fill-text{fill:var(--text)}.fill-field{fill:var(--field)}.fill-paper{fill:var(--paper)}.fill-grid{fill:var(--grid)}
 .fill-measured{fill:var(--measured)}.fill-derived{fill:var(--derived)}.fill-published{fill:var(--published)}
-.pale-measured{fill:var(--measured);fill-opacity:.3}.pale-derived{fill:var(--derived);fill-opacity:.35}
+.pale-measured{fill:var(--measured);fill-opacity:.38}.pale-derived{fill:var(--derived);fill-opacity:.35}
 .line{fill:none;stroke-linecap:butt}
 .grid{stroke:var(--grid);stroke-width:1}.axis{stroke:var(--quiet);stroke-width:1}.ink{stroke:var(--text);stroke-width:1.5}
 .ceiling{stroke:var(--text);stroke-width:2}.limit{stroke:var(--text);stroke-width:1;stroke-dasharray:5 3}
@@ -112,7 +112,7 @@ text{font-size:12px;fill:var(--text)}
 .measured{stroke:var(--measured);stroke-width:1.5}.derived{stroke:var(--derived);stroke-width:1.5}
 .published{stroke:var(--published);stroke-width:1.5}.bad{stroke:var(--bad);stroke-width:1.75}
 .trend{stroke:var(--measured);stroke-width:1;stroke-opacity:.45}
-.strip{fill:none;stroke:var(--measured);stroke-width:2.2;stroke-linecap:round;stroke-opacity:.4}
+.strip{fill:none;stroke:var(--measured);stroke-width:2.2;stroke-linecap:round;stroke-opacity:.5}
 .hollow{fill:var(--paper)}
 .watermark{font-size:40px;font-weight:700;letter-spacing:.14em;fill:var(--stated);fill-opacity:.13}
 .stamp{fill:var(--stated);font-weight:600;letter-spacing:.06em}

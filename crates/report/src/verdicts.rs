@@ -1,6 +1,6 @@
 //! What is said of each path and type triple, in one line for a terminal, a README and a page?
 
-use crate::numbers::{fixed, percent, rate};
+use crate::numbers::{percent, rate};
 use crate::reading::{Measure, Reading, Subject, shape_words};
 use crate::source::Source;
 use crate::text::{markdown, visible};
@@ -27,7 +27,7 @@ pub struct VerdictRow {
     pub path: String,
     /// Type triple.
     pub triple: Triple,
-    /// Rate of the best launch tile at the largest size, with its size and interval: `48.1 [47.9, 48.3] Gop/s at 2048³`.
+    /// Rate of the best launch tile at the largest size, with its size and interval: `48.1 Gop/s [47.9, 48.3] at 2048³`.
     pub rate: String,
     /// Ratio to the match on the device's fastest path (else on the same path), with interval.
     pub ratio: String,
@@ -101,7 +101,10 @@ impl VerdictTable {
             notes.push("Simulated: a software device with planted facts, no physical processor.".to_owned());
         }
         if !self.incomplete.is_empty() {
-            notes.push(format!("Incomplete provenance, so no verdict is given. Missing: {}.", self.incomplete.join(", ")));
+            notes.push(format!(
+                "Incomplete provenance, so no verdict is given. Missing: {}.",
+                self.incomplete.join(", ")
+            ));
         }
         let untried = self.rows.iter().filter(|r| !r.tried).count();
         if untried > 0 {
@@ -176,7 +179,7 @@ fn row(reading: &Reading<'_>, subject: Subject<'_>, complete: bool) -> VerdictRo
         path: subject.path.to_owned(),
         triple: subject.triple,
         rate,
-        ratio: ratio.map(|m| m.words(|v| fixed(v, 2))).unwrap_or_default(),
+        ratio: ratio.map(|m| m.words(crate::numbers::ratio)).unwrap_or_default(),
         share: number(largest("rate.of_ceiling")).map(|m| percent(m.value)).unwrap_or_default(),
         gate: tally.map(crate::reading::Tally::words).unwrap_or_default(),
         verdict,
@@ -186,11 +189,12 @@ fn row(reading: &Reading<'_>, subject: Subject<'_>, complete: bool) -> VerdictRo
     }
 }
 
-/// A rate and its interval under one unit: `48.1 [47.9, 48.3] Gop/s`.
+/// A rate and its interval under one unit: `48.1 Gop/s [47.9, 48.3]`.
 pub(crate) fn rate_words(measure: Measure) -> String {
     if measure.low.is_none() || measure.high.is_none() {
         return rate(measure.value);
     }
     let unit = crate::numbers::Prefixed::rate(measure.value.abs());
-    format!("{} {}", measure.words(|v| unit.bare(v)), unit.symbol)
+    let (low, high) = (measure.low.unwrap_or(measure.value), measure.high.unwrap_or(measure.value));
+    format!("{} {} [{}, {}]", unit.bare(measure.value), unit.symbol, unit.bare(low), unit.bare(high))
 }

@@ -16,7 +16,16 @@ use std::collections::{BTreeMap, BTreeSet};
 const NAME: &str = "distribution.svg";
 const TITLE: &str = "Every repetition of a cell, and the clock states they fall into";
 const COLUMNS: [&str; 11] = [
-    "cell", "path", "triple", "shape", "#processes", "#repetitions", "#warm-up", "mode", "#share", "#median rate (op/s)",
+    "cell",
+    "path",
+    "triple",
+    "shape",
+    "#processes",
+    "#repetitions",
+    "#warm-up",
+    "mode",
+    "#share",
+    "#median rate (op/s)",
     "#clock (MHz)",
 ];
 /// Cells that are drawn.
@@ -36,10 +45,17 @@ pub(crate) fn drawing(reading: &Reading<'_>) -> Drawing {
         return Drawing::missing(NAME, TITLE, reason, origin, &COLUMNS);
     }
     let thinned = cells.iter().any(|c| c.repetitions.len() > POINTS);
-    let points =
-        if thinned { format!(" Of a longer cell, {POINTS} evenly spaced repetitions are drawn as points.") } else { String::new() };
+    let points = if thinned {
+        format!(" Of a longer cell, {POINTS} evenly spaced repetitions are drawn as points.")
+    } else {
+        String::new()
+    };
     let chosen = if cells.len() < total {
-        format!(" Drawn: {} of {}, those with several modes first, then the largest sizes.", cells.len(), counted(total, "cell"))
+        format!(
+            " Drawn: {} of {}, those with several modes first, then the largest sizes.",
+            cells.len(),
+            counted(total, "cell")
+        )
     } else {
         String::new()
     };
@@ -49,7 +65,9 @@ pub(crate) fn drawing(reading: &Reading<'_>) -> Drawing {
     Drawing {
         name: NAME,
         title: TITLE.to_owned(),
-        caption: format!("Rate of each repetition, warm-up left out; bars count them. Every cell has its own axis.{chosen}{points}"),
+        caption: format!(
+            "Rate of each repetition, warm-up left out; bars count them. Every cell has its own axis.{chosen}{points}"
+        ),
         key,
         origin: origin.to_owned(),
         rows: table(&cells),
@@ -64,25 +82,26 @@ fn chosen<'a>(reading: &Reading<'a>) -> (Vec<Pooled<'a>>, usize) {
         reading.source.facts.iter().filter(|f| f.name == "rate").flat_map(|f| ids(&f.evidence)).collect();
     let mut by_cell: BTreeMap<CellId, Vec<&'a CellRow>> = BTreeMap::new();
     for row in reading.source.cells {
-        let wanted = row.work == Work::Gemm && row.outcome.counts() && row.operations.is_some() && row.median_ns.is_some();
+        let wanted =
+            row.work == Work::Gemm && row.outcome.counts() && row.operations.is_some() && row.median_ns.is_some();
         if wanted && (behind.is_empty() || behind.contains(&row.cell)) {
             by_cell.entry(row.cell).or_default().push(row);
         }
     }
     let rank: BTreeMap<Subject<'_>, usize> = reading.subjects.iter().enumerate().map(|(i, s)| (*s, i)).collect();
-    let mut order: Vec<(usize, bool, u64, usize, CellId)> = by_cell
+    let mut order: Vec<(bool, bool, u64, usize, CellId)> = by_cell
         .iter()
         .map(|(id, rows)| {
-            let several = rows.iter().filter(|r| !r.modes.is_empty()).count();
+            let one = 2 * rows.iter().filter(|r| !r.modes.is_empty()).count() < rows.len();
             let subject = Subject { path: &rows[0].path, triple: rows[0].triple };
             let place = rank.get(&subject).copied().unwrap_or(usize::MAX);
-            (usize::MAX - several, !reading.leads(rows[0]), u64::MAX - size_of(rows[0].shape), place, *id)
+            (one, !reading.leads(rows[0]), u64::MAX - size_of(rows[0].shape), place, *id)
         })
         .collect();
     order.sort_unstable();
     let looked = order.iter().take(CANDIDATES).filter_map(|o| pooled(by_cell.get(&o.4)?, reading.source.samples));
     let mut cells: Vec<Pooled<'a>> = looked.collect();
-    cells.sort_by_key(|c| !c.several());
+    cells.sort_by_key(Pooled::one);
     cells.truncate(MOST);
     (cells, by_cell.len())
 }
@@ -120,12 +139,24 @@ fn draw_cell(canvas: &mut Canvas, frame: &Frame, cell: &Pooled<'_>, top: f64) ->
     let row = cell.row;
     let shape = row.shape.map(shape_words).unwrap_or_default();
     let name = format!("{} · {} · {shape}", row.path, row.triple.pretty());
-    let mut size = format!("{} in {}", counted(values.len(), "repetition"), counted_as(cell.processes, "process", "processes"));
+    let mut size =
+        format!("{} in {}", counted(values.len(), "repetition"), counted_as(cell.processes, "process", "processes"));
+    let outside = values.iter().filter(|r| **r < low || **r > high).count();
+    if outside > 0 {
+        size.push_str(&format!(", {} beyond the axis", count(outside)));
+    }
     if cell.warmup > 0 {
         size.push_str(&format!(", {} warm-up left out", count(cell.warmup)));
     }
+    size.push_str(&format!(" · {}", unit.symbol));
     let mut y = top + 14.0;
-    canvas.text(0.0, y, Anchor::Start, Letters::Strong, &fit(&name, Letters::Plain, frame.width * if frame.wide { 0.6 } else { 1.0 }));
+    canvas.text(
+        0.0,
+        y,
+        Anchor::Start,
+        Letters::Strong,
+        &fit(&name, Letters::Plain, frame.width * if frame.wide { 0.6 } else { 1.0 }),
+    );
     if frame.wide {
         canvas.text(frame.width, y, Anchor::End, Letters::Small, &size);
     } else {
@@ -133,25 +164,19 @@ fn draw_cell(canvas: &mut Canvas, frame: &Frame, cell: &Pooled<'_>, top: f64) ->
         canvas.text(0.0, y, Anchor::Start, Letters::Small, &fit(&size, Letters::Small, frame.width));
     }
     y += 6.0;
-    let modes = cell.modes();
-    let labels = y;
-    y += 15.0 * modes.len() as f64 + 4.0;
+    let modes = labelled(cell, frame, unit, x);
+    let labels = y + 4.0;
+    y = labels + 15.0 * modes.iter().map(|m| m.line + 1).max().unwrap_or(0) as f64 + 3.0;
     let base = y + BARS;
     histogram(canvas, frame, &values, scale, unit, base);
     canvas.line((frame.left, base), (frame.right, base), Stroke::Axis);
     let stride = values.len().div_ceil(POINTS);
     let dots = rates.iter().step_by(stride).filter(|(r, _)| *r >= low && *r <= high);
     canvas.dots(dots.map(|(rate, index)| (x(*rate), base + 5.0 + jitter(*index) * (STRIP - 8.0))));
-    for (i, mode) in modes.iter().enumerate() {
-        let at = x(mode.rate);
-        let text_y = labels + 15.0 * i as f64 + 9.0;
-        canvas.line((at, text_y + 4.0), (at, base + STRIP), Stroke::Text);
-        let share = if modes.len() > 1 { format!("{} · ", percent(mode.weight)) } else { "median ".to_owned() };
-        let clock = mode.clock_mhz.map(|c| format!(" · {} GHz", fixed(c / 1000.0, 2))).unwrap_or_default();
-        let words = format!("{share}{} {}{clock}", unit.bare(mode.rate), unit.symbol);
-        let half = Letters::Number.width(&words) / 2.0;
-        let center = at.clamp(frame.left + half, (frame.right - half).max(frame.left + half));
-        canvas.text(center, text_y, Anchor::Middle, Letters::Number, &words);
+    for mode in &modes {
+        let text_y = labels + 15.0 * mode.line as f64 + 9.0;
+        canvas.line((mode.at, text_y + 4.0), (mode.at, base + STRIP), Stroke::Text);
+        canvas.text(mode.center, text_y, Anchor::Middle, Letters::Number, &mode.words);
     }
     y = base + STRIP;
     let ticks = scale.ticks(frame.most_ticks().min(9));
@@ -161,13 +186,36 @@ fn draw_cell(canvas: &mut Canvas, frame: &Frame, cell: &Pooled<'_>, top: f64) ->
     }
     canvas.line((frame.left, y), (frame.right, y), Stroke::Grid);
     frame.labels(canvas, scale, &ticks, y + 15.0);
-    canvas.text(frame.width, y + 29.0, Anchor::End, Letters::Small, unit.symbol);
-    let outside = values.iter().filter(|r| **r < low || **r > high).count();
-    if outside > 0 {
-        let words = format!("{} beyond the axis", counted(outside, "repetition"));
-        canvas.text(0.0, y + 29.0, Anchor::Start, Letters::Small, &words);
-    }
-    y + 46.0
+    y + 34.0
+}
+
+/// A mode's label: where its line stands, where its words are centred, and in which line of labels.
+struct Labelled {
+    at: f64,
+    center: f64,
+    line: usize,
+    words: String,
+}
+
+/// Labels of a cell's modes by rising rate, in as few lines as keep them apart.
+fn labelled(cell: &Pooled<'_>, frame: &Frame, unit: Prefixed, x: impl Fn(f64) -> f64) -> Vec<Labelled> {
+    let modes = cell.modes();
+    let mut ends: Vec<f64> = Vec::new();
+    let label = |mode: &super::pooled::ModeWords| {
+        let at = x(mode.rate);
+        let share = if modes.len() > 1 { format!("{} · ", percent(mode.weight)) } else { "median ".to_owned() };
+        let clock = mode.clock_mhz.map(|c| format!(" · {} GHz", fixed(c / 1000.0, 2))).unwrap_or_default();
+        let words = format!("{share}{} {}{clock}", unit.bare(mode.rate), unit.symbol);
+        let half = Letters::Number.width(&words) / 2.0;
+        let center = at.clamp(frame.left + half, (frame.right - half).max(frame.left + half));
+        let line = ends.iter().position(|end| end + 8.0 <= center - half).unwrap_or(ends.len());
+        if line == ends.len() {
+            ends.push(f64::NEG_INFINITY);
+        }
+        ends[line] = center + half;
+        Labelled { at, center, line, words }
+    };
+    modes.iter().map(label).collect()
 }
 
 fn histogram(canvas: &mut Canvas, frame: &Frame, values: &[f64], scale: Scale, unit: Prefixed, base: f64) {

@@ -45,7 +45,7 @@ pub(crate) fn drawing(reading: &Reading<'_>) -> Drawing {
     let cut = if total > MOST { format!(" The first {MOST} of {total} triples are drawn.") } else { String::new() };
     let own = Kind::of_run(reading.source.simulated());
     let mut key = vec![
-        Entry::new(Symbol::Mark(own), format!("{}, worst over paths, shapes and processes", own.word())),
+        Entry::new(Symbol::Mark(own), format!("{}, one mark a path: worst over shapes and processes", own.word())),
         Entry::new(Symbol::Upright(Stroke::Limit), "tolerance"),
     ];
     if facets.iter().any(|(_, f)| f.keys().any(|k| !k.2)) {
@@ -91,14 +91,7 @@ fn facets<'a>(reading: &Reading<'a>) -> Vec<(Triple, Facet<'a>)> {
     order.into_iter().filter_map(|t| by_triple.remove(&t).map(|f| (t, f))).collect()
 }
 
-fn plot(
-    facets: &[&(Triple, Facet<'_>)],
-    across: Scale,
-    scale: Scale,
-    width: f64,
-    columns: usize,
-    own: Kind,
-) -> Plot {
+fn plot(facets: &[&(Triple, Facet<'_>)], across: Scale, scale: Scale, width: f64, columns: usize, own: Kind) -> Plot {
     let wide = width == WIDE;
     let mut canvas = Canvas::new();
     let gutter = 44.0;
@@ -107,11 +100,11 @@ fn plot(
     let rows = facets.len().div_ceil(columns);
     for (i, (triple, facet)) in facets.iter().enumerate() {
         let left = (i % columns) as f64 * step;
-        let frame = Frame { width: step - 14.0, wide, left: left + gutter, right: left + step - 14.0 };
-        let top = (i / columns) as f64 * (HEIGHT + 64.0);
+        let frame = Frame { width: step - 14.0, wide, left: left + gutter, right: left + step - 28.0 };
+        let top = (i / columns) as f64 * (HEIGHT + 56.0);
         draw_facet(&mut canvas, &frame, *triple, facet, (across, scale), &ticks, top, own);
     }
-    Plot { canvas, height: rows as f64 * (HEIGHT + 64.0) }
+    Plot { canvas, height: rows as f64 * (HEIGHT + 56.0) }
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -157,12 +150,16 @@ fn draw_facet(
             last = x(*k);
         }
     }
-    canvas.text((frame.left + frame.right) / 2.0, floor + 29.0, Anchor::Middle, Letters::Small, "K");
+    canvas.text(frame.left - 6.0, floor + 15.0, Anchor::End, Letters::Small, "K");
     for ((k, path, counts), worst) in facet {
         let tolerance = worst.tolerance.map(|t| format!(", tolerance {}", significant(t, 3))).unwrap_or_default();
         canvas.open(&format!("{path}, K = {k}: worst error {}{tolerance}", significant(worst.error, 3)));
         let (x, y) = (x(*k), y(worst.error));
-        if *counts { own.mark(canvas, x, y, 2.4) } else { cross(canvas, x, y, 3.0) }
+        if *counts {
+            own.mark(canvas, x, y, 2.4)
+        } else {
+            cross(canvas, x, y, 3.0)
+        }
         canvas.close();
     }
 }

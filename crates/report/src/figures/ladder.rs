@@ -95,7 +95,7 @@ fn field(
     if known {
         canvas.rect(x - width / 2.0, y, width, height, Fill::Field);
     }
-    let (sign, word) = if wide { ((x - 22.0, y + 10.0), (x - 8.0, y + 14.0)) } else { ((x, y + 10.0), (x, y + 27.0)) };
+    let (sign, word) = if wide { ((x - 26.0, y + 10.0), (x - 12.0, y + 14.0)) } else { ((x, y + 10.0), (x, y + 27.0)) };
     match answer {
         "yes" => canvas.polyline(
             &[(sign.0 - 4.0, sign.1), (sign.0 - 1.0, sign.1 + 3.5), (sign.0 + 4.5, sign.1 - 4.0)],
@@ -106,7 +106,7 @@ fn field(
     }
     let letters = if known { Letters::Plain } else { Letters::Small };
     let anchor = if wide { Anchor::Start } else { Anchor::Middle };
-    canvas.text(word.0, word.1, anchor, letters, &fit(answer, letters, if wide { width / 2.0 + 6.0 } else { width }));
+    canvas.text(word.0, word.1, anchor, letters, &fit(answer, letters, if wide { width / 2.0 + 12.0 } else { width }));
     canvas.close();
 }
 

@@ -33,9 +33,9 @@ pub(crate) struct ModeWords {
 }
 
 impl Pooled<'_> {
-    /// Whether one number may not stand for the cell.
-    pub fn several(&self) -> bool {
-        self.modality.kind != ModesKind::One
+    /// Whether one number may stand for the cell; a tail of few repetitions does not forbid it.
+    pub fn one(&self) -> bool {
+        self.modality.kind != ModesKind::Several
     }
 
     /// Modes by rising rate.

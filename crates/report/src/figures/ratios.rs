@@ -2,9 +2,9 @@
 
 use super::rows::{Frame, cut_note, heading, shown};
 use super::throughput::fact_row;
-use crate::figure::{Drawing, Entry, NARROW, Plot, Symbol, WIDE, fit};
+use crate::figure::{Drawing, Entry, NARROW, Plot, Symbol, WIDE, fit, wrap};
 use crate::kind::Kind;
-use crate::numbers::fixed;
+use crate::numbers::{fixed, ratio};
 use crate::reading::{Measure, Reading, Subject, shape_words};
 use crate::scale::{Scale, Tick};
 use crate::svg::{Anchor, Canvas, Fill, Letters, Stroke};
@@ -13,10 +13,11 @@ use rigel_ledger::plan::Thresholds;
 
 const NAME: &str = "ratios.svg";
 const TITLE: &str = "What each type triple gains over its match and over the baselines";
-const COLUMNS: [&str; 11] = [
-    "path", "triple", "what", "shape", "recipe", "cache", "#value", "#low", "#high", "unit", "evidence",
-];
+const COLUMNS: [&str; 11] =
+    ["path", "triple", "what", "shape", "recipe", "cache", "#value", "#low", "#high", "unit", "evidence"];
 const STEP: f64 = 17.0;
+/// Ratios between which the axis may reach: further out, the thresholds would be squeezed together.
+const AXIS: [f64; 2] = [0.25, 16.0];
 
 /// One comparison: what is divided by what, as a fact's name and in words.
 type Comparison = (&'static str, String);
@@ -56,13 +57,15 @@ pub(crate) fn drawing(reading: &Reading<'_>) -> Drawing {
         let reason = "Nothing to draw: no cell of this run was compared with a match or a baseline.";
         return Drawing::missing(NAME, TITLE, reason, origin, &COLUMNS);
     }
-    let values = panels.iter().flat_map(|p| {
-        p.rows.iter().flat_map(|(_, r)| r.lines.iter().flat_map(|(_, m)| m.ends())).chain([p.threshold, 1.0])
-    });
-    let scale = Scale::log_around(values);
+    let lines = panels.iter().flat_map(|p| &p.rows).flat_map(|(_, row)| &row.lines);
+    let mut values: Vec<f64> = lines.flat_map(|(_, measure)| measure.ends()).collect();
+    values.extend([1.0, thresholds.accelerated, thresholds.win]);
+    let scale = Scale::log_around(values.iter().map(|v| v.clamp(AXIS[0], AXIS[1])));
+    let beyond = values.iter().any(|v| *v < AXIS[0] || *v > AXIS[1]);
+    let beyond = if beyond { " ‹ and ›: beyond the axis." } else { "" };
     let cut = panels.iter().max_by_key(|p| p.total).map_or_else(String::new, |p| cut_note(p.rows.len(), p.total));
     let caption = format!(
-        "Ratios at the largest size ({}), 95 % interval over fresh processes, logarithmic. Solid line: 1. Dashed: what the whole interval must reach, {} to be called accelerated and {} to be called a win. Band: same rate, {} to {}.{cut}",
+        "Ratios at the largest size ({}), 95 % interval over fresh processes, logarithmic. Solid line: 1. Dashed: what the whole interval must reach, {} to be called accelerated and {} to be called a win. Band: same rate, {} to {}.{beyond}{cut}",
         reading.lead_words(),
         fixed(thresholds.accelerated, 2),
         fixed(thresholds.win, 2),
@@ -112,18 +115,18 @@ fn panel<'a>(
 fn plot(panels: &[Panel<'_>], scale: Scale, thresholds: &Thresholds, width: f64) -> Plot {
     let wide = width == WIDE;
     let frame = if wide {
-        Frame { width, wide, left: 222.0, right: 470.0 }
+        Frame { width, wide, left: 204.0, right: 430.0 }
     } else {
         Frame { width, wide, left: 4.0, right: width - 4.0 }
     };
-    let ticks = scale.ticks(frame.most_ticks());
+    let ticks = scale.ticks(frame.most_ticks() + 2);
     let mut canvas = Canvas::new();
     let mut y = 0.0;
     for panel in panels.iter().filter(|p| !p.rows.is_empty()) {
         canvas.text(0.0, y + 14.0, Anchor::Start, Letters::Strong, &fit(&panel.head, Letters::Plain, 210.0));
         if wide {
-            canvas.text(580.0, y + 14.0, Anchor::End, Letters::Small, "ratio [95 %]");
-            canvas.text(594.0, y + 14.0, Anchor::Start, Letters::Small, "verdict");
+            canvas.text(556.0, y + 14.0, Anchor::End, Letters::Small, "ratio [95 %]");
+            canvas.text(572.0, y + 14.0, Anchor::Start, Letters::Small, "verdict");
             frame.labels(&mut canvas, scale, &ticks, y + 14.0);
         }
         y += 18.0;
@@ -155,23 +158,25 @@ fn draw_row(
 ) -> f64 {
     let mut y = top;
     let name = subject.triple.pretty();
-    let spoken: Vec<String> = row.lines.iter().map(|(w, m)| format!("{w} {}", m.words(|v| fixed(v, 2)))).collect();
+    let verdict: Vec<String> = wrap(&row.verdict, Letters::Plain, frame.width - 560.0).into_iter().take(3).collect();
+    let spoken: Vec<String> = row.lines.iter().map(|(w, m)| format!("{w} {}", m.words(ratio))).collect();
     canvas.open(&format!("{}, {name}, {}: {}. {}", subject.path, row.shape, spoken.join("; "), row.verdict));
     if frame.wide {
         canvas.text(0.0, y + 13.0, Anchor::Start, Letters::Plain, &fit(&name, Letters::Plain, 108.0));
-        let verdict = fit(&row.verdict, Letters::Plain, frame.width - 594.0);
-        canvas.text(594.0, y + 13.0, Anchor::Start, Letters::Plain, &verdict);
+        for (i, line) in verdict.iter().enumerate() {
+            canvas.text(572.0, y + 13.0 + 14.0 * i as f64, Anchor::Start, Letters::Plain, line);
+        }
     } else {
         canvas.text(0.0, y + 12.0, Anchor::Start, Letters::Plain, &fit(&name, Letters::Plain, 130.0));
         canvas.text(frame.width, y + 12.0, Anchor::End, Letters::Plain, &fit(&row.verdict, Letters::Plain, 190.0));
         y += 18.0;
     }
     for (words, measure) in &row.lines {
-        let value = measure.words(|v| fixed(v, 2));
+        let value = measure.words(ratio);
         let mut line = y;
         if frame.wide {
             canvas.text(frame.left - 10.0, y + 13.0, Anchor::End, Letters::Small, &fit(words, Letters::Small, 104.0));
-            canvas.text(580.0, y + 13.0, Anchor::End, Letters::Number, &value);
+            canvas.text(556.0, y + 13.0, Anchor::End, Letters::Number, &value);
         } else {
             canvas.text(0.0, y + 11.0, Anchor::Start, Letters::Small, &fit(words, Letters::Small, 160.0));
             canvas.text(frame.width, y + 11.0, Anchor::End, Letters::Number, &value);
@@ -188,11 +193,16 @@ fn draw_row(
         if let (Some(low), Some(high)) = (measure.low, measure.high) {
             canvas.line((frame.x(scale, low), middle), (frame.x(scale, high), middle), Stroke::Derived);
         }
-        Kind::Derived.mark(canvas, frame.x(scale, measure.value), middle, 3.2);
+        match scale.place(measure.value) {
+            low if low < 0.0 => canvas.text(frame.left, middle + 4.0, Anchor::Start, Letters::Strong, "‹"),
+            high if high > 1.0 => canvas.text(frame.right, middle + 4.0, Anchor::End, Letters::Strong, "›"),
+            _ => Kind::Derived.mark(canvas, frame.x(scale, measure.value), middle, 3.2),
+        }
         y = line + STEP;
     }
     canvas.close();
-    y + 6.0
+    let words = if frame.wide { top + 14.0 * verdict.len() as f64 + 4.0 } else { y };
+    y.max(words) + 6.0
 }
 
 fn table(reading: &Reading<'_>) -> Table {

@@ -13,9 +13,8 @@ use rigel_numerics::Shape;
 
 const NAME: &str = "throughput.svg";
 const TITLE: &str = "Throughput of each path and type triple, with its ceilings";
-const COLUMNS: [&str; 11] = [
-    "path", "triple", "what", "shape", "recipe", "cache", "#value", "#low", "#high", "unit", "evidence",
-];
+const COLUMNS: [&str; 11] =
+    ["path", "triple", "what", "shape", "recipe", "cache", "#value", "#low", "#high", "unit", "evidence"];
 /// Sizes of one line before the smaller ones are left to the table.
 const SIZES: usize = 8;
 /// Distance of two sizes of one line.
@@ -35,7 +34,10 @@ struct Row {
 impl Row {
     fn values(&self) -> impl Iterator<Item = f64> {
         let points = self.points.iter().flat_map(|(_, m)| m.ends());
-        points.chain(self.ceiling.into_iter().flat_map(Measure::ends)).chain(self.stated).chain(self.published.iter().copied())
+        points
+            .chain(self.ceiling.into_iter().flat_map(Measure::ends))
+            .chain(self.stated)
+            .chain(self.published.iter().copied())
     }
 
     fn height(&self) -> f64 {
@@ -94,9 +96,10 @@ fn row(reading: &Reading<'_>, subject: Subject<'_>) -> Option<Row> {
     let of_stated = number(reading.fact("ceiling.of_stated", subject));
     let stated = ceiling.zip(of_stated).map(|(c, share)| c.value / share);
     let share = reading.largest("rate.of_ceiling", subject).and_then(Measure::of).map(|m| m.value);
-    let imprecise = reading.tallies.get(&subject).is_some_and(|t| {
-        t.outcomes.contains_key(&crate::reading::Order(Outcome::Imprecise))
-    });
+    let imprecise = reading
+        .tallies
+        .get(&subject)
+        .is_some_and(|t| t.outcomes.contains_key(&crate::reading::Order(Outcome::Imprecise)));
     Some(Row { points, ceiling, stated, published, share, flag: if imprecise { "imprecise" } else { "" } })
 }
 
@@ -179,27 +182,35 @@ fn draw_row(
     let share = row.share.map(percent).unwrap_or_default();
     canvas.open(&tooltip(subject, row));
     if frame.wide {
-        let middle = y + height / 2.0 + 4.0;
+        let middle = y + height / 2.0 + if row.flag.is_empty() { 4.0 } else { -2.0 };
         canvas.text(0.0, middle, Anchor::Start, Letters::Plain, &fit(&subject.triple.pretty(), Letters::Plain, 106.0));
         canvas.text(frame.right + 120.0, middle, Anchor::End, Letters::Number, &value);
-        let flag = if row.flag.is_empty() { share } else { format!("{} {share}", row.flag) };
-        canvas.text(frame.width, middle, Anchor::End, Letters::Number, &flag);
+        canvas.text(frame.width, middle, Anchor::End, Letters::Number, &share);
+        if !row.flag.is_empty() {
+            canvas.text(frame.width, middle + 12.0, Anchor::End, Letters::Small, row.flag);
+        }
     } else {
-        canvas.text(0.0, y + 11.0, Anchor::Start, Letters::Plain, &fit(&subject.triple.pretty(), Letters::Plain, 110.0));
-        let tail = if share.is_empty() { String::new() } else { format!(" · {share}") };
-        canvas.text(frame.width, y + 11.0, Anchor::End, Letters::Number, &format!("{value}{tail}"));
+        canvas.text(
+            0.0,
+            y + 11.0,
+            Anchor::Start,
+            Letters::Plain,
+            &fit(&subject.triple.pretty(), Letters::Plain, 110.0),
+        );
+        let tail = [value, share, row.flag.to_owned()].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>();
+        canvas.text(frame.width, y + 11.0, Anchor::End, Letters::Number, &tail.join(" · "));
         y += 15.0;
     }
     frame.grid(canvas, scale, ticks, y, y + height);
-    let upright = |canvas: &mut Canvas, v: f64, stroke| {
+    let upright = |canvas: &mut Canvas, v: f64, stroke, inset: f64| {
         let x = frame.x(scale, v);
-        canvas.line((x, y + 2.0), (x, y + height - 2.0), stroke);
+        canvas.line((x, y + inset), (x, y + height - inset), stroke);
     };
-    if let Some(ceiling) = row.ceiling {
-        upright(canvas, ceiling.value, Stroke::Ceiling);
-    }
     if let Some(stated) = row.stated {
-        upright(canvas, stated, Stroke::Stated);
+        upright(canvas, stated, Stroke::Stated, 0.0);
+    }
+    if let Some(ceiling) = row.ceiling {
+        upright(canvas, ceiling.value, Stroke::Ceiling, 6.0);
     }
     let place = |i: usize| y + 5.0 + STEP * (i as f64 + 0.5);
     let shapes: Vec<Shape> = row.points.iter().filter_map(|(s, _)| *s).collect();

@@ -28,6 +28,7 @@ fn uncounted(reading: &Reading<'_>) -> String {
             .entry((Order(row.outcome), &row.path, &row.reason, row.work))
             .or_insert_with(|| (0, BTreeSet::new(), row.cell));
         group.0 += 1;
+        group.2 = group.2.min(row.cell);
         group.1.insert(row.triple.pretty());
     }
     if groups.is_empty() {
@@ -95,8 +96,7 @@ fn absent(reading: &Reading<'_>) -> String {
 
 /// One line per cell that a verdict names.
 fn cited(reading: &Reading<'_>, table: &VerdictTable) -> String {
-    let ids: BTreeSet<CellId> =
-        table.rows.iter().flat_map(|r| &r.evidence).filter_map(|id| id.parse().ok()).collect();
+    let ids: BTreeSet<CellId> = table.rows.iter().flat_map(|r| &r.evidence).filter_map(|id| id.parse().ok()).collect();
     if ids.is_empty() {
         return "<p>No verdict of this run names a cell.</p>\n".to_owned();
     }
@@ -133,7 +133,9 @@ fn cited(reading: &Reading<'_>, table: &VerdictTable) -> String {
     out.push_str("</tbody></table></div>\n");
     if by_cell.len() > Table::MOST {
         let (shown, all) = (count(Table::MOST), count(by_cell.len()));
-        out.push_str(&format!("<p class=\"note\">The first {shown} of {all} cells; all of them stand in cells.csv.</p>\n"));
+        out.push_str(&format!(
+            "<p class=\"note\">The first {shown} of {all} cells; all of them stand in cells.csv.</p>\n"
+        ));
     }
     out
 }

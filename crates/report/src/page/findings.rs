@@ -14,8 +14,10 @@ const NAMED: usize = 6;
 pub(super) fn section(reading: &Reading<'_>, table: &VerdictTable) -> String {
     let mut out = String::from("<section id=\"findings\">\n<h2>Findings</h2>\n");
     let with_words: Vec<_> = table.rows.iter().enumerate().filter(|(_, r)| r.tried && !r.words.is_empty()).collect();
-    let signals: Vec<&FactRow> =
-        ["verdict.where", "signal.ceiling", "signal.shootout", "signal.energy"].iter().flat_map(|n| reading.path_facts(n)).collect();
+    let signals: Vec<&FactRow> = ["verdict.where", "signal.ceiling", "signal.shootout", "signal.energy"]
+        .iter()
+        .flat_map(|n| reading.path_facts(n))
+        .collect();
     if with_words.is_empty() && signals.is_empty() {
         out.push_str("<p>No fact of this run carries a verdict.</p>\n</section>\n");
         return out;
@@ -43,7 +45,9 @@ pub(super) fn section(reading: &Reading<'_>, table: &VerdictTable) -> String {
     }
     if with_words.len() > MOST {
         let (shown, all) = (count(MOST), count(with_words.len()));
-        out.push_str(&format!("<p class=\"note\">The first {shown} of {all} findings; all of them stand in facts.csv.</p>\n"));
+        out.push_str(&format!(
+            "<p class=\"note\">The first {shown} of {all} findings; all of them stand in facts.csv.</p>\n"
+        ));
     }
     out.push_str(&where_it_runs(&signals));
     out.push_str("</section>\n");

@@ -66,7 +66,9 @@ fn head(source: Source<'_>) -> String {
     let incomplete = source.incomplete();
     if !incomplete.is_empty() {
         let missing = markup(&incomplete.join(", "));
-        out.push_str(&format!("<p class=\"warning\"><b>Incomplete.</b> Provenance lacks {missing}, so no verdict is given.</p>\n"));
+        out.push_str(&format!(
+            "<p class=\"warning\"><b>Incomplete.</b> Provenance lacks {missing}, so no verdict is given.</p>\n"
+        ));
     }
     out.push_str("<nav aria-label=\"Sections\"><a href=\"#verdicts\">Verdicts</a><a href=\"#findings\">Findings</a><a href=\"#figures\">Figures</a><a href=\"#uncounted\">What did not count</a><a href=\"#cells\">Cells</a><a href=\"#rules\">Self-check</a><a href=\"#provenance\">Provenance</a></nav>\n</header>\n");
     out
@@ -75,37 +77,58 @@ fn head(source: Source<'_>) -> String {
 fn verdicts(table: &VerdictTable) -> String {
     let matched = markup(&table.matched.pretty());
     let mut out = format!(
-        "<section id=\"verdicts\">\n<h2>Verdicts</h2>\n<p class=\"note\">By rules fixed in the plan before the run. Rates are the best launch tile's at the largest size, ratios are to {matched} on the device's fastest path; brackets hold 95 % intervals. Each verdict leads to its finding and from there to its cells.</p>\n"
+        "<section id=\"verdicts\">\n<h2>Verdicts</h2>\n<p class=\"note\">By rules fixed in the plan before the run. Rates are those of the best launch tile at the largest size; ratios are to {matched} on the fastest path of the device; brackets hold 95 % intervals. Each verdict leads to its finding and from there to its cells.</p>\n"
     );
     let tried: Vec<(usize, &crate::VerdictRow)> = table.rows.iter().enumerate().filter(|(_, r)| r.tried).collect();
     if tried.is_empty() {
         out.push_str("<p>No path and type triple of this run was tried.</p>\n");
     } else {
         out.push_str("<table class=\"verdicts\"><thead><tr>");
-        HEADS.iter().for_each(|head| out.push_str(&format!("<th scope=\"col\">{}</th>", markup(head))));
+        HEADS[1..].iter().for_each(|head| out.push_str(&format!("<th scope=\"col\">{}</th>", markup(head))));
         out.push_str("</tr></thead><tbody>\n");
+        let mut path = None;
         for (index, row) in tried.iter().take(crate::Table::MOST) {
-            out.push_str("<tr>");
-            for (i, (text, head)) in row.columns().iter().zip(HEADS).enumerate() {
-                let (text, head) = (markup(text), markup(head));
-                out.push_str(&match i {
-                    6 if !row.words.is_empty() => {
-                        format!("<td class=\"verdict\" data-column=\"{head}\"><a href=\"#finding-{index}\">{text}</a></td>")
-                    }
-                    6 => format!("<td class=\"verdict\" data-column=\"{head}\">{text}</td>"),
-                    _ => format!("<td data-column=\"{head}\">{text}</td>"),
-                });
+            if path != Some(&row.path) {
+                let span = HEADS.len() - 1;
+                out.push_str(&format!(
+                    "<tr class=\"group\"><th colspan=\"{span}\" scope=\"rowgroup\">{}</th></tr>\n",
+                    markup(&row.path)
+                ));
+                path = Some(&row.path);
             }
-            out.push_str("</tr>\n");
+            out.push_str(&verdict_row(*index, row));
         }
         out.push_str("</tbody></table>\n");
     }
     if tried.len() > crate::Table::MOST {
         let (shown, all) = (crate::numbers::count(crate::Table::MOST), crate::numbers::count(tried.len()));
-        out.push_str(&format!("<p class=\"note\">The first {shown} of {all} lines; all of them follow from facts.csv.</p>\n"));
+        out.push_str(&format!(
+            "<p class=\"note\">The first {shown} of {all} lines; all of them follow from facts.csv.</p>\n"
+        ));
     }
     table.notes().iter().for_each(|note| out.push_str(&format!("<p class=\"note\">{}</p>\n", markup(note))));
     out.push_str("</section>\n");
+    out
+}
+
+fn verdict_row(index: usize, row: &crate::VerdictRow) -> String {
+    let mut out = String::from("<tr>");
+    for (text, head) in row.columns().iter().zip(HEADS).skip(1) {
+        let (class, cell) = match (head, text.split_once(" [")) {
+            ("verdict", _) if row.words.is_empty() => (" class=\"verdict\"", markup(text)),
+            ("verdict", _) => {
+                let word = if row.verdict.is_empty() { "no verdict" } else { text.as_str() };
+                (" class=\"verdict\"", format!("<a href=\"#finding-{index}\">{}</a>", markup(word)))
+            }
+            ("gate", _) => ("", markup(text)),
+            (_, Some((value, interval))) => {
+                (" class=\"whole\"", format!("{} <span class=\"interval\">[{}</span>", markup(value), markup(interval)))
+            }
+            _ => (" class=\"whole\"", markup(text)),
+        };
+        out.push_str(&format!("<td{class} data-column=\"{}\"><span>{cell}</span></td>", markup(head)));
+    }
+    out.push_str("</tr>\n");
     out
 }
 

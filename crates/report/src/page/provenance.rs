@@ -19,10 +19,14 @@ pub(super) fn section(source: Source<'_>) -> String {
     }
     if source.provenance.len() > MOST {
         let (shown, all) = (count(MOST), counted(source.provenance.len(), "run record"));
-        out.push_str(&format!("<p class=\"note\">The first {shown} of {all}; all of them stand in the run directory.</p>\n"));
+        out.push_str(&format!(
+            "<p class=\"note\">The first {shown} of {all}; all of them stand in the run directory.</p>\n"
+        ));
     }
     if source.files.files.is_empty() {
-        out.push_str("<p class=\"note\">This run is not sealed: it has no MANIFEST, so its files carry no digests.</p>\n");
+        out.push_str(
+            "<p class=\"note\">This run is not sealed: it has no MANIFEST, so its files carry no digests.</p>\n",
+        );
     } else {
         let mut table = Table::new(&["file", "#rows", "BLAKE3"]);
         for file in &source.files.files {
@@ -60,7 +64,16 @@ fn record_html(record: &Provenance) -> String {
         ("input recipes", format!("BLAKE3 {}", record.recipe_hash)),
         ("partition", record.partition.clone()),
         ("cells at a time", record.concurrent_cells.to_string()),
-        ("device", format!("{} ({}), {}, {}", device.name, device.id, counted(device.cores as usize, "core"), gib(device.memory_bytes))),
+        (
+            "device",
+            format!(
+                "{} ({}), {}, {}",
+                device.name,
+                device.id,
+                counted(device.cores as usize, "core"),
+                gib(device.memory_bytes)
+            ),
+        ),
         ("clocks", device.clocks.clone()),
         ("features", device.features.join(" ")),
         ("driver", device.driver.clone()),
@@ -68,7 +81,10 @@ fn record_html(record: &Provenance) -> String {
         ("toolchain", device.toolchain.clone()),
         ("kernels", device.kernels.clone()),
         ("system", device.os.clone()),
-        ("host", format!("{}, {}{load}", record.host.cpu, counted(record.host.logical_cpus as usize, "logical processor"))),
+        (
+            "host",
+            format!("{}, {}{load}", record.host.cpu, counted(record.host.logical_cpus as usize, "logical processor")),
+        ),
         ("environment", record.host.environment.clone()),
     ];
     let mut out = format!("<h3>Run {}</h3>\n<dl>\n", markup(&record.run));
