@@ -70,6 +70,11 @@ impl Manifest {
                 let allowed = "64 lower-case hex digits".to_owned();
                 return refuse(RowFault::Field { column: "blake3", found: row.digest, allowed });
             }
+            if row.rows.is_some() != row.file.ends_with(".csv") {
+                let found = row.rows.map(|rows| rows.to_string()).unwrap_or_default();
+                let allowed = "a count for a .csv file, empty for others".to_owned();
+                return refuse(RowFault::Field { column: "rows", found, allowed });
+            }
             if row.file <= last {
                 return refuse(if row.file == last { RowFault::Duplicate } else { RowFault::Unsorted });
             }
