@@ -38,8 +38,9 @@ fn cut_at_any_byte_of_any_file_it_is_resumed_to_the_undisturbed_run() {
     planted.unsealed(unsealed.path(), CELLS);
     for file in ["cells.csv", "samples.csv", "witness.csv"] {
         let length = std::fs::metadata(unsealed.path().join(file)).unwrap().len() as usize;
-        // Every byte of the header and of the last row, and a stride that is prime to all row lengths between.
-        let near = |at: usize| at < 60 || at + 60 > length || at % 23 == 0;
+        // The last bytes, the end of the header, and a stride that is prime to all row lengths between.
+        let header = std::fs::read(unsealed.path().join(file)).unwrap().iter().position(|&b| b == b'\n').unwrap();
+        let near = |at: usize| at + 12 > length || at.abs_diff(header) < 3 || at % 101 == 0;
         for at in (0..length).filter(|&at| near(at)) {
             let dir = tempdir().unwrap();
             copy(unsealed.path(), dir.path());
@@ -66,7 +67,7 @@ fn killed_between_any_two_writes_of_a_cell_it_is_resumed_to_the_undisturbed_run(
             let names = ["samples.csv", "witness.csv", "cells.csv"];
             let old = std::fs::read(before.path().join(names[written])).unwrap().len();
             let new = std::fs::read(after.path().join(names[written])).unwrap();
-            for at in (old..=new.len()).step_by(17).chain([new.len()]) {
+            for at in (old..=new.len()).step_by(61).chain([new.len()]) {
                 let dir = tempdir().unwrap();
                 copy(before.path(), dir.path());
                 for name in &names[..written] {

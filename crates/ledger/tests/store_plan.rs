@@ -70,7 +70,8 @@ fn every_mistake_is_told_where_it_is() {
         ("a = \"scalar\"", "a = \"../x y\"", "a path name of 1 to 64"),
         ("seed = 7", "seed = 99999999999999999999", "`seed` is 99999999999999999999"),
         ("[limits]", "[limits", "not TOML"),
-        ("[limits]", "limits = 3\n[x]", "not TOML"),
+        ("[limits]", "[x]", "unknown key `x`"),
+        ("[limits]", "[[limits]]", "`limits` is"),
     ];
     for (from, to, says) in cases {
         let (message, line) = message(from, to);

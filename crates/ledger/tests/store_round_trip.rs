@@ -161,13 +161,14 @@ fn rows_that_no_run_may_hold_are_refused_and_leave_no_trace() {
     planted.append(&mut writer, 0..2).unwrap();
     let before = files(dir.path());
     type Change = fn(&mut planted::Cell);
-    let cases: [(&str, Change); 10] = [
+    let cases: [(&str, Change); 11] = [
         ("axes of this row", |c| c.0.path = "other".into()),
         ("run is `x`", |c| c.0.run = "x".into()),
         ("device is `x`", |c| c.0.device = "x".into()),
         ("30 samples", |c| c.0.repetitions = Some(29)),
         ("repetition 3 must stand here", |c| c.1[3].index = 30),
-        ("a duplicate", |c| c.1[3].index = 4),
+        ("repetition 3 must stand here", |c| c.1[3].index = 4),
+        ("a duplicate", |c| c.1[29].index = 28),
         ("is among its own", |c| c.1[3].process = 9),
         ("a duplicate", |c| c.2[1] = c.2[0]),
         ("clock_mhz is `0`", |c| c.1[0].clock_mhz = Some(rigel_numerics::Megahertz(0))),

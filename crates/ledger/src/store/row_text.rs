@@ -74,12 +74,6 @@ impl TextRow for PowerRow {
 
 /// Replaces control characters by their pictures and cuts what is too long.
 pub(crate) fn tame(text: &mut String) {
-    if text.len() > TEXT_LIMIT {
-        let cut = text.floor_char_boundary(TEXT_LIMIT);
-        let rest = text.len() - cut;
-        text.truncate(cut);
-        text.push_str(&format!(" … ({rest} bytes cut)"));
-    }
     if text.bytes().any(|b| b < 0x20 || b == 0x7f) {
         let picture = |c: char| match u32::from(c) {
             code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or(c),
@@ -87,6 +81,12 @@ pub(crate) fn tame(text: &mut String) {
             _ => c,
         };
         *text = text.chars().map(picture).collect();
+    }
+    if text.len() > TEXT_LIMIT {
+        let cut = text.floor_char_boundary(TEXT_LIMIT);
+        let rest = text.len() - cut;
+        text.truncate(cut);
+        text.push_str(&format!(" … ({rest} bytes cut)"));
     }
 }
 
