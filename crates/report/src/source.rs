@@ -69,7 +69,7 @@ impl Files {
         let record = |row: &rigel_ledger::store::ManifestRow| FileRecord {
             name: row.file.clone(),
             rows: row.rows,
-            digest: row.blake3.clone(),
+            digest: row.digest.clone(),
         };
         let files = run.manifest().map(|m| m.rows().map(record).collect()).unwrap_or_default();
         Files { directory: directory.to_owned(), files }
