@@ -1,11 +1,35 @@
 //! How is memory held that kernels read with aligned vector loads?
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::alloc::{Layout, alloc, dealloc};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 /// Start of every buffer: one cache line, and one 512-bit vector.
 pub const ALIGNMENT: usize = 64;
+
+/// Buffers of this size and more start on a huge page and ask the kernel for huge pages: the rows of a large C
+/// lie on more small pages than the processor's translation cache holds.
+const HUGE: usize = 2 << 20;
+
+/// Where a buffer of so many bytes starts.
+fn alignment(bytes: usize) -> usize {
+    if bytes >= HUGE { HUGE } else { ALIGNMENT }
+}
+
+/// Asks for huge pages; without them everything works, only slower.
+#[cfg(target_os = "linux")]
+fn ask_for_huge_pages(start: *mut u8, bytes: usize) {
+    unsafe extern "C" {
+        fn madvise(start: *mut std::ffi::c_void, length: usize, advice: std::ffi::c_int) -> std::ffi::c_int;
+    }
+    const MADV_HUGEPAGE: std::ffi::c_int = 14;
+    // SAFETY: the range is an allocation of ours, and this advice changes no content.
+    unsafe { madvise(start.cast(), bytes, MADV_HUGEPAGE) };
+}
+
+/// Asks for huge pages; without them everything works, only slower.
+#[cfg(not(target_os = "linux"))]
+fn ask_for_huge_pages(_start: *mut u8, _bytes: usize) {}
 
 /// A fixed array of plain numbers that starts on a cache line and is zero at birth.
 pub struct Buffer<T: Plain> {
@@ -45,9 +69,14 @@ impl<T: Plain> Buffer<T> {
     /// `len` zeros.
     pub fn zeroed(len: usize) -> Result<Self, NoMemory> {
         let bytes = len.max(1).saturating_mul(size_of::<T>());
-        let layout = Layout::from_size_align(bytes, ALIGNMENT).map_err(|_| NoMemory { bytes })?;
+        let layout = Layout::from_size_align(bytes, alignment(bytes)).map_err(|_| NoMemory { bytes })?;
         // SAFETY: the layout's size is at least one byte.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(NoMemory { bytes })?;
+        let start = NonNull::new(unsafe { alloc(layout) }).ok_or(NoMemory { bytes })?;
+        if bytes >= HUGE {
+            ask_for_huge_pages(start.as_ptr(), bytes);
+        }
+        // SAFETY: the allocation has this many bytes.
+        unsafe { start.as_ptr().write_bytes(0, bytes) };
         Ok(Buffer { start, len, element: PhantomData })
     }
 
@@ -59,11 +88,6 @@ impl<T: Plain> Buffer<T> {
     /// First element, for writing.
     pub fn start_mut(&mut self) -> *mut T {
         self.start.as_ptr().cast()
-    }
-
-    /// Elements.
-    pub fn len(&self) -> usize {
-        self.len
     }
 
     /// The elements' bytes.
@@ -83,7 +107,7 @@ impl<T: Plain> Drop for Buffer<T> {
     fn drop(&mut self) {
         let bytes = self.len.max(1) * size_of::<T>();
         // SAFETY: size and alignment are those of `zeroed`, which succeeded with them.
-        unsafe { dealloc(self.start.as_ptr(), Layout::from_size_align_unchecked(bytes, ALIGNMENT)) }
+        unsafe { dealloc(self.start.as_ptr(), Layout::from_size_align_unchecked(bytes, alignment(bytes))) }
     }
 }
 

@@ -14,20 +14,28 @@ use std::rc::Rc;
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// What one step does to a chain: `multiplier · value + increment`.
+/// What one step does to a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rule {
-    /// Factor of the old value.
-    pub multiplier: i64,
-    /// What is added.
-    pub increment: i64,
+pub enum Rule {
+    /// `multiplier · value + increment`.
+    Affine {
+        /// Factor of the old value.
+        multiplier: i64,
+        /// What is added.
+        increment: i64,
+    },
+    /// A second register, 1 at the start, changes its sign, then is added: −1, 1, −1, …
+    Turning,
 }
 
 impl Rule {
     /// The value after `steps` steps from `start`, modulo 2^64.
     pub fn after(self, start: i64, steps: u64) -> i64 {
+        let Rule::Affine { multiplier: factor, increment: constant } = self else {
+            return start - (steps % 2) as i64;
+        };
         let (mut multiplier, mut increment) = (1_i64, 0_i64);
-        let (mut m, mut c, mut left) = (self.multiplier, self.increment, steps);
+        let (mut m, mut c, mut left) = (factor, constant, steps);
         while left > 0 {
             if left & 1 == 1 {
                 increment = increment.wrapping_mul(m).wrapping_add(c);
@@ -112,7 +120,11 @@ impl<T: Lane> CpuCeiling<T> {
     /// # Safety
     /// The processor has the features of the loop's path.
     pub unsafe fn new(body: Loop<T>, threads: usize, pool: Rc<Pool>) -> Self {
-        let largest = (0..body.chains).map(|i| (body.rule)(i).increment.unsigned_abs()).max().unwrap_or(1).max(1);
+        let increment = |chain| match (body.rule)(chain) {
+            Rule::Affine { increment, .. } => increment.unsigned_abs(),
+            Rule::Turning => 1,
+        };
+        let largest = (0..body.chains).map(increment).max().unwrap_or(1);
         // An odd count, so that a chain whose sign turns every step does not end where it began.
         let steps = (INSTRUCTIONS / body.chains as u64).min(EXACT_IN_F32 / largest - 64) | 1;
         let results = (0..threads).map(|_| Mutex::new(vec![T::default(); body.chains * body.lanes])).collect();
@@ -132,7 +144,7 @@ impl<T: Lane> Ceiling for CpuCeiling<T> {
 
     fn run(&mut self, repetitions: usize) -> Result<Vec<Sample>, Fault> {
         let lock = |thread: usize| self.results[thread].lock().unwrap_or_else(|e| e.into_inner());
-        let mut clock = ClockProbe::new();
+        let mut clock = ClockProbe::default();
         let mut samples = Vec::with_capacity(repetitions);
         for _ in 0..repetitions {
             for thread in 0..self.results.len() {
@@ -178,7 +190,7 @@ impl<T: Lane> Ceiling for CpuCeiling<T> {
 mod tests {
     use super::*;
 
-    const RULE: Rule = Rule { multiplier: 1, increment: 6 };
+    const RULE: Rule = Rule::Affine { multiplier: 1, increment: 6 };
 
     fn honest(steps: u64, lanes: &mut [f32]) {
         lanes.iter_mut().for_each(|lane| *lane += 6.0 * steps as f32);
@@ -216,13 +228,19 @@ mod tests {
     }
 
     #[test]
-    fn the_rule_is_its_own_repetition() {
-        for rule in [RULE, Rule { multiplier: -1, increment: 1 }, Rule { multiplier: 5, increment: 3 }] {
+    fn a_rule_is_its_own_repetition() {
+        for (multiplier, increment) in [(1, 6), (-1, 1), (5, 3)] {
             let mut value = 7_i64;
             for steps in 0..200 {
-                assert_eq!(rule.after(7, steps), value, "{rule:?} {steps}");
-                value = value.wrapping_mul(rule.multiplier).wrapping_add(rule.increment);
+                assert_eq!(Rule::Affine { multiplier, increment }.after(7, steps), value, "{multiplier} {steps}");
+                value = value.wrapping_mul(multiplier).wrapping_add(increment);
             }
+        }
+        let (mut value, mut sign) = (7_i64, 1);
+        for steps in 0..20 {
+            assert_eq!(Rule::Turning.after(7, steps), value);
+            sign = -sign;
+            value += sign;
         }
     }
 }

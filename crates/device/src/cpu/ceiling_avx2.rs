@@ -13,11 +13,11 @@ pub const CHAINS: [usize; 4] = [4, 10, 12, 14];
 pub const INTEGER_CHAINS: [usize; 4] = [2, 4, 8, 12];
 
 fn six(_chain: usize) -> Rule {
-    Rule { multiplier: 1, increment: 6 }
+    Rule::Affine { multiplier: 1, increment: 6 }
 }
 
 fn twelve(_chain: usize) -> Rule {
-    Rule { multiplier: 1, increment: 12 }
+    Rule::Affine { multiplier: 1, increment: 12 }
 }
 
 macro_rules! fma_loop {

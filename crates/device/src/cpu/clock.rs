@@ -24,12 +24,14 @@ pub struct ClockProbe {
     last: Option<Megahertz>,
 }
 
-impl ClockProbe {
+impl Default for ClockProbe {
     /// A probe that has not measured yet.
-    pub fn new() -> Self {
+    fn default() -> Self {
         ClockProbe { unprobed: INTERVAL, last: None }
     }
+}
 
+impl ClockProbe {
     /// The clock to report for a repetition that took `time` and has just ended: measured now, or, for
     /// repetitions shorter than 0.7 ms, shared with the others of the same 0.7 ms.
     pub fn after(&mut self, time: Duration) -> Option<Megahertz> {
@@ -109,7 +111,7 @@ mod tests {
 
     #[test]
     fn short_repetitions_share_a_clock() {
-        let mut probe = ClockProbe::new();
+        let mut probe = ClockProbe::default();
         let first = probe.after(Duration::from_nanos(100));
         assert_eq!(first.is_some(), cfg!(any(target_arch = "x86_64", target_arch = "aarch64")));
         assert_eq!(probe.after(Duration::from_nanos(100)), first);

@@ -1,6 +1,6 @@
 //! Who is this processor, and on which system does it run?
 
-use super::detect::{cores, features, identity, last_level_cache};
+use super::detect::{cores, features, identity, last_level_cache, memory_bytes};
 use crate::contract::{Description, Kind};
 use std::fs;
 
@@ -23,7 +23,7 @@ pub fn describe() -> Description {
         backend: "cpu".into(),
         kind: Kind::Measured,
         cores: cores as u32,
-        memory_bytes: memory_bytes(&read("/proc/meminfo")),
+        memory_bytes: memory_bytes(),
         driver: trimmed("/proc/sys/kernel/osrelease"),
         firmware: from_proc("microcode"),
         toolchain: toolchain(),
@@ -49,12 +49,6 @@ fn proc_cpuinfo(text: &str, key: &str) -> String {
         (name.trim() == key).then(|| value.trim().to_owned())
     };
     text.lines().find_map(value).unwrap_or_default()
-}
-
-/// `MemTotal` in bytes, 0 when it is not there.
-fn memory_bytes(meminfo: &str) -> u64 {
-    let kibibytes = |line: &str| line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok();
-    meminfo.lines().find_map(kibibytes).unwrap_or(0) * 1024
 }
 
 fn toolchain() -> String {
@@ -94,12 +88,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cpuinfo_and_meminfo_are_read() {
+    fn cpuinfo_is_read() {
         let text = "processor\t: 0\nmodel name\t: Some CPU @ 2: fast\nmicrocode\t: 0x1\n";
         assert_eq!(proc_cpuinfo(text, "model name"), "Some CPU @ 2: fast");
         assert_eq!(proc_cpuinfo(text, "absent"), "");
-        assert_eq!(memory_bytes("MemTotal:       2 kB\nMemFree: 1 kB\n"), 2048);
-        assert_eq!(memory_bytes("nonsense"), 0);
     }
 
     #[test]

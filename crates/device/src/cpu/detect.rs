@@ -61,7 +61,9 @@ pub struct Identity {
 pub fn identity() -> Option<Identity> {
     use std::arch::x86_64::__cpuid;
     let leaf = |n: u32| {
-        let r = __cpuid(n);
+        // SAFETY: every x86-64 processor has CPUID. (Newer compilers know, and call this block unused.)
+        #[allow(unused_unsafe)]
+        let r = unsafe { __cpuid(n) };
         [r.eax, r.ebx, r.ecx, r.edx]
     };
     let text = |words: &[u32]| {
@@ -86,6 +88,16 @@ pub fn identity() -> Option<Identity> {
 #[cfg(not(target_arch = "x86_64"))]
 pub fn identity() -> Option<Identity> {
     None
+}
+
+/// Bytes of memory that the system has, from `/proc/meminfo`; 0 where that does not say.
+pub fn memory_bytes() -> u64 {
+    parse_mem_total(&fs::read_to_string("/proc/meminfo").unwrap_or_default())
+}
+
+fn parse_mem_total(meminfo: &str) -> u64 {
+    let kibibytes = |line: &str| line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok();
+    meminfo.lines().find_map(kibibytes).unwrap_or(0) * 1024
 }
 
 /// Bytes of the last-level cache that core 0 sees, from sysfs; 32 MiB where sysfs does not say.
@@ -123,6 +135,12 @@ mod tests {
         assert_eq!(parse_cache_size("512"), Some(512));
         assert_eq!(parse_cache_size(""), None);
         assert_eq!(parse_cache_size("K"), None);
+    }
+
+    #[test]
+    fn meminfo_is_read() {
+        assert_eq!(parse_mem_total("MemTotal:       2 kB\nMemFree: 1 kB\n"), 2048);
+        assert_eq!(parse_mem_total("nonsense"), 0);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! How does a kernel for one register tile become a whole product on all cores?
 //!
 //! Slab by slab of k, all cores first pack the slab's panels of A and B (converting the elements on the way),
-//! then multiply pieces of C. A repetition is the whole product, packing included, as a call of a BLAS
+//! then multiply pieces of C: for each panel of A, which stays in the first-level cache, all panels of B of the piece,
+//! which stay in the second. A repetition is the whole product, packing included, as a call of a BLAS
 //! library would be: a user who multiplies fresh operands pays for packing every time. Pieces are handed out one by
 //! one, so a core that is held up elsewhere gets fewer; every element's sum has the same order
 //! whoever computes it, so results do not depend on timing.
@@ -10,6 +11,7 @@ use super::blocking::{Blocking, slab_depth};
 use super::buffer::{Buffer, NoMemory, Shared};
 use super::clock::ClockProbe;
 use super::decode::Decode;
+use super::detect::memory_bytes;
 use super::kernel::{Kernel, MAX_TILE, Output};
 use super::pack::{pack_a, pack_b, panel_elements};
 use super::pool::Pool;
@@ -172,8 +174,8 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> CpuGemm<K,
         let first = part.from == 0;
         self.share(down * across, |piece| {
             let (rows, columns) = (piece % down * mc, piece / down * nc);
-            for column in (columns..part.columns.min(columns + nc)).step_by(K::COLUMNS) {
-                for row in (rows..part.rows.min(rows + mc)).step_by(K::ROWS) {
+            for row in (rows..part.rows.min(rows + mc)).step_by(K::ROWS) {
+                for column in (columns..part.columns.min(columns + nc)).step_by(K::COLUMNS) {
                     let extent = (K::ROWS.min(part.rows - row), K::COLUMNS.min(part.columns - column));
                     // SAFETY: panels of the part are packed; tiles of C are disjoint between pieces and lie inside it.
                     unsafe {
@@ -238,10 +240,16 @@ impl<K: Kernel> Memory<K> {
         let groups = slab_depth(shape.k, blocking.kc, K::GROUP).div_ceil(K::GROUP);
         let rows = shape.m.min(outer(K::ROWS)).next_multiple_of(K::ROWS);
         let panels = shape.n.min(outer(K::COLUMNS)).div_ceil(K::COLUMNS);
+        let lengths = [shape.m.saturating_mul(shape.n), rows * groups * K::GROUP, panels * panel_elements::<K>(groups)];
+        // An allocator that promises more than there is would end the process later, when the bytes are touched.
+        let bytes = lengths[0].saturating_mul(size_of::<K::C>());
+        if memory_bytes() > 0 && bytes as u64 > memory_bytes() {
+            return Err(NoMemory { bytes });
+        }
         Ok(Memory {
-            c: Buffer::zeroed(shape.m.saturating_mul(shape.n))?,
-            packed_a: Buffer::zeroed(rows * groups * K::GROUP)?,
-            packed_b: Buffer::zeroed(panels * panel_elements::<K>(groups))?,
+            c: Buffer::zeroed(lengths[0])?,
+            packed_a: Buffer::zeroed(lengths[1])?,
+            packed_b: Buffer::zeroed(lengths[2])?,
         })
     }
 }
@@ -254,7 +262,7 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> Gemm for C
     fn load(&mut self) -> Result<(), Refusal> {
         let memory = Memory::new(self.shape, self.blocking).map_err(|e| Refusal {
             rung: Rung::Load,
-            diagnostic: format!("the allocator refuses {} bytes for output and packed panels", e.bytes),
+            diagnostic: format!("output or packed panels need {} bytes, more than can be had", e.bytes),
         })?;
         self.memory = Some(memory);
         Ok(())
@@ -284,19 +292,23 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> Gemm for C
     }
 
     fn run(&mut self, repetitions: usize, cache: Cache) -> Result<Vec<Sample>, Fault> {
-        let mut operands = self.operands.take().ok_or_else(not_loaded)?;
-        let Some(mut memory) = self.memory.take() else { return Err(not_loaded()) };
+        if self.operands.is_none() || self.memory.is_none() {
+            return Err(not_loaded());
+        }
+        let (Some(mut operands), Some(mut memory)) = (self.operands.take(), self.memory.take()) else {
+            return Err(not_loaded());
+        };
         let grown = match cache {
             Cache::Warm => Ok(()),
             Cache::Cold => operands.grow(2 * self.last_level_cache).map_err(out_of_memory),
         };
-        let mut clock = ClockProbe::new();
+        let mut clock = ClockProbe::default();
         let mut samples = Vec::with_capacity(repetitions);
         if grown.is_ok() {
             for _ in 0..repetitions {
                 let (a, b) = match cache {
                     Cache::Warm => operands.current(),
-                    Cache::Cold => operands.next(),
+                    Cache::Cold => operands.advance(),
                 };
                 let start = Instant::now();
                 // SAFETY: `bind` checked the extents, `load` made the memory for them.

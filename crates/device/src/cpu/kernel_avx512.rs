@@ -10,8 +10,8 @@ use std::arch::x86_64::*;
 /// Rows of the register tile.
 pub const ROWS: usize = 14;
 
-/// How far ahead of use a panel of A is asked for, in bytes.
-pub const AHEAD: usize = 1024;
+/// How far ahead of use a panel of B is asked for, in bytes; it comes from the second-level cache.
+pub const AHEAD: usize = 512;
 
 macro_rules! avx512_kernel {
     ($(#[$doc:meta])* $name:ident, $features:literal, $a:ty, $b:ty => $sum:ty, $lanes:literal lanes by $group:literal,
@@ -34,7 +34,8 @@ macro_rules! avx512_kernel {
                     for _ in 0..groups {
                         let b0 = $load_b(b);
                         let b1 = $load_b(b.add($lanes * $group));
-                        _mm_prefetch::<_MM_HINT_T0>(a.cast::<i8>().wrapping_add(AHEAD));
+                        _mm_prefetch::<_MM_HINT_T0>(b.cast::<i8>().wrapping_add(AHEAD));
+                        _mm_prefetch::<_MM_HINT_T0>(b.cast::<i8>().wrapping_add(AHEAD + 64));
                         for (i, row) in sums.iter_mut().enumerate() {
                             let x = $spread(a.add(i * $group));
                             row[0] = $step(x, b0, row[0]);

@@ -56,8 +56,7 @@ tiled_kernel!(
     TiledF64, f64 => f64, 4 x 4 by 1, |x, y, sum| sum + x[0] * y[0]
 );
 tiled_kernel!(
-    /// 8-bit integers, widened to 16 bits; the two products of a pair fit into i32, their running sum wraps.
-    TiledI16, i16 => i32, 4 x 8 by 2, |x, y, sum| {
-        sum.wrapping_add(i32::from(x[0]) * i32::from(y[0]) + i32::from(x[1]) * i32::from(y[1]))
-    }
+    /// 8-bit integers, widened to 16 bits while packed: a product of two of them still fits there
+    /// (255 · −128 ≥ −2^15), so it is computed in 16 bits and widened to be summed.
+    TiledI16, i16 => i32, 2 x 16 by 1, |x, y, sum| sum.wrapping_add(i32::from(x[0].wrapping_mul(y[0])))
 );

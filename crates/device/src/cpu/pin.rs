@@ -41,3 +41,19 @@ pin!(
     /// An i32 in a general register.
     pin_i32, i32, reg "/* {0:e} */", reg "/* {0:w} */"
 );
+
+/// Eight i16 in a vector register, where the target has one of 128 bits.
+#[inline(always)]
+pub fn pin_i16x8(value: [i16; 8]) -> [i16; 8] {
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    {
+        // SAFETY: both types are 128 bits in which every pattern is a value.
+        let mut vector: std::arch::x86_64::__m128i = unsafe { std::mem::transmute(value) };
+        // SAFETY: the block is empty; registers, memory and flags stay as they are.
+        unsafe { std::arch::asm!("/* {0} */", inout(xmm_reg) vector, options(nomem, nostack, preserves_flags)) };
+        // SAFETY: as above.
+        unsafe { std::mem::transmute(vector) }
+    }
+    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+    std::hint::black_box(value)
+}

@@ -118,7 +118,7 @@ impl Drop for Pool {
 
 fn spin(spins: &mut u32) {
     *spins += 1;
-    if *spins % SPINS_BEFORE_YIELD == 0 {
+    if spins.is_multiple_of(SPINS_BEFORE_YIELD) {
         thread::yield_now();
     } else {
         std::hint::spin_loop();

@@ -49,7 +49,7 @@ impl Ring {
     }
 
     /// A and B of a copy that was not used for all of the others' turns.
-    pub fn next(&mut self) -> (*const u8, *const u8) {
+    pub fn advance(&mut self) -> (*const u8, *const u8) {
         self.position = (self.position + leap(self.copies)) % self.copies;
         self.current()
     }
@@ -75,7 +75,7 @@ mod tests {
         for bytes in [1, 200, 5_000, 64_000] {
             let mut ring = Ring::new(&[1; 70], &[2; 30]).unwrap();
             ring.grow(bytes).unwrap();
-            let seen: BTreeSet<usize> = (0..ring.copies).map(|_| ring.next().0 as usize).collect();
+            let seen: BTreeSet<usize> = (0..ring.copies).map(|_| ring.advance().0 as usize).collect();
             assert_eq!(seen.len(), ring.copies);
             assert!(ring.copies >= 2 && ring.copies * ring.stride >= bytes);
         }
@@ -86,7 +86,7 @@ mod tests {
         let mut ring = Ring::new(&[1; 70], &[2; 30]).unwrap();
         ring.grow(1000).unwrap();
         for _ in 0..ring.copies {
-            let (a, b) = ring.next();
+            let (a, b) = ring.advance();
             // SAFETY: both lie in the ring with the extents given to it.
             let (a, b) = unsafe { (std::slice::from_raw_parts(a, 70), std::slice::from_raw_parts(b, 30)) };
             assert!(a.iter().all(|&x| x == 1) && b.iter().all(|&x| x == 2));

@@ -33,7 +33,8 @@ pub fn variants(path: Path, triple: Triple, threads: usize) -> impl Iterator<Ite
 
 fn chains(path: Path, triple: Triple) -> &'static [usize] {
     match (path, triple.is_integer()) {
-        (Path::Scalar, true) => &portable::INTEGER_CHAINS,
+        (Path::Scalar, true) => &portable::SCALAR_INTEGER_CHAINS,
+        (Path::Tiled, true) => &portable::TILED_INTEGER_CHAINS,
         (Path::Scalar | Path::Tiled, _) => &portable::CHAINS,
         #[cfg(target_arch = "x86_64")]
         (Path::Avx2Fma, true) => &super::ceiling_avx2::INTEGER_CHAINS,
