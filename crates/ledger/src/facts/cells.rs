@@ -2,6 +2,7 @@
 
 use crate::rows::{CacheState, CellId, CellRow, Outcome, Work};
 use rigel_numerics::{Recipe, Shape, Triple};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
 /// A path and what it multiplies.
@@ -54,7 +55,8 @@ impl<'a> Index<'a> {
         }
         for rows in index.rungs.values_mut() {
             rows.sort_by(|a, b| {
-                (a.shape, a.recipe, a.cell, &a.run, a.process).cmp(&(b.shape, b.recipe, b.cell, &b.run, b.process))
+                let place = |row: &CellRow| (row.shape, row.recipe, row.cell);
+                place(a).cmp(&place(b)).then_with(|| by_process(a, b))
             });
         }
         let mut cells: Vec<Cell<'a>> = timed.into_iter().map(|(id, rows)| Cell::of(id, rows)).collect();
@@ -78,7 +80,7 @@ impl<'a> Cell<'a> {
     /// A row's time counts when its outcome does and it has repetitions and operations. Rows without a time (solo climbs,
     /// pilots) speak through their outcome alone.
     fn of(id: CellId, mut rows: Vec<&'a CellRow>) -> Self {
-        rows.sort_by(|a, b| (&a.run, a.process).cmp(&(&b.run, b.process)));
+        rows.sort_by(|a, b| by_process(a, b));
         let any = rows[0];
         let condemned = rows.iter().find(|row| matches!(row.outcome, Outcome::Wrong | Outcome::Mistrusted));
         let has_time = |row: &&&CellRow| {
@@ -111,4 +113,9 @@ impl<'a> Cell<'a> {
         let timed = if excluded.is_some() { Vec::new() } else { timed };
         Cell { id, any, timed, excluded, lost }
     }
+}
+
+/// Run and process; rows that share both, which a sealed run forbids, by all they say, so that no order of input shows.
+fn by_process(a: &CellRow, b: &CellRow) -> Ordering {
+    (&a.run, a.process).cmp(&(&b.run, b.process)).then_with(|| format!("{a:?}").cmp(&format!("{b:?}")))
 }

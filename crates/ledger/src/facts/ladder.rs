@@ -153,7 +153,7 @@ fn faster<'a>(bench: &Bench<'a>, (path, triple): Pair<'a>) -> (Answer, String, V
     if !bench.judges(triple) {
         return (Answer::NotTried, "the plan does not judge this triple".to_owned(), Vec::new());
     }
-    let Acceleration { case, evidence } = bench.acceleration(path, triple);
+    let Acceleration { case, evidence, .. } = bench.acceleration(path, triple);
     let share = bench.plan.thresholds.ceiling_share;
     let decides = |share_of: Option<f64>| matches!(Standing::of(share_of, share), Standing::Decides { .. });
     let products = case.products.iter().filter(|product| decides(product.share));

@@ -21,7 +21,7 @@
 //! | `verdict.acceleration` | path, triple | `accelerated`, `same rate`, `slower`, `faster`, `not accelerated`, `emulated`, `undecided`, `undecided: clock states`, … |
 //! | `verdict.win` | path, triple | `win over B, C`, `no win`, `undecided` |
 //! | `signal.ceiling` `signal.shootout` `signal.energy` | path | what each of the three signals says, and what it could not see |
-//! | `verdict.where` | path | `shader cores`, `dedicated unit`, `undetermined`, with `k of 3 signals` |
+//! | `verdict.where` | path | `shader cores`, `dedicated unit` or `undetermined`; the words begin with `k of 3 signals` |
 //!
 //! A cell that was `wrong` or `mistrusted` in any process enters no fact but the ladder. A cell that crashed in one
 //! process counts in the others. Rates and ratios stand on the medians of whole processes.

@@ -17,6 +17,8 @@ use std::collections::BTreeSet;
 pub(super) struct Acceleration {
     pub(super) case: AccelerationCase,
     pub(super) evidence: Vec<CellId>,
+    /// Those of the ceiling ratio.
+    ceilings: Vec<CellId>,
 }
 
 impl<'a> Bench<'a> {
@@ -27,7 +29,7 @@ impl<'a> Bench<'a> {
         for (path, triple) in self.pairs() {
             let subject = Subject::triple(Probe::Throughput, path, triple);
             if self.judges(triple) {
-                let Acceleration { case, evidence } = self.acceleration(path, triple);
+                let Acceleration { case, evidence, ceilings } = self.acceleration(path, triple);
                 if let Ok(comparison) = &case.ceiling {
                     let words = match &case.matched {
                         MatchedBy::FastestPath(path) => format!("against the match's ceiling on {path}; {comparison}"),
@@ -39,7 +41,7 @@ impl<'a> Bench<'a> {
                         value,
                         comparison.time.interval,
                         words,
-                        &evidence,
+                        &ceilings,
                     ));
                 }
                 if complete {
@@ -127,7 +129,9 @@ impl<'a> Bench<'a> {
             evidence.extend(side.evidence.iter().chain(&other_side.evidence));
             products.push(GemmCase { name: measured.name(), share: self.share(Some(other)), comparison });
         }
-        let ceiling = self.ceiling_ratio(path, triple, path_has_match, &mut evidence);
+        let mut ceilings = Vec::new();
+        let ceiling = self.ceiling_ratio(path, triple, path_has_match, &mut ceilings);
+        evidence.extend(&ceilings);
         if let Ok((_, other)) = &ceiling {
             match path_has_match {
                 true => on_path = true,
@@ -141,10 +145,8 @@ impl<'a> Bench<'a> {
             (false, None) => MatchedBy::Nothing,
         };
         let ceiling = ceiling.map(|(comparison, _)| comparison);
-        Acceleration {
-            case: AccelerationCase { matched, ceiling, products, excluded, witnesses: Vec::new() },
-            evidence,
-        }
+        let case = AccelerationCase { matched, ceiling, products, excluded, witnesses: Vec::new() };
+        Acceleration { case, evidence, ceilings }
     }
 
     fn ceiling_ratio(
