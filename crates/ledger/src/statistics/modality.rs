@@ -14,6 +14,8 @@ use std::ops::Range;
 
 /// Fewest repetitions that are looked at for modes.
 const FEWEST: usize = 20;
+/// Most modes that are told apart; a cell with more has no modes worth naming.
+const MOST_MODES: usize = 8;
 
 /// The modes of some repetitions, in the order taken. `clocks[i]` belongs to `times[i]`; a shorter slice means that the
 /// clock of the rest was not read.
@@ -21,7 +23,8 @@ const FEWEST: usize = 20;
 /// Where every clock was read and the clocks fall into states that explain the times, those states are the modes.
 /// Otherwise the times are divided, again and again, wherever a small compact cluster stands far from the rest, or the
 /// shape has a valley (a dip test, after ties were spread over the timer's resolution) and the series jumps across it.
-/// Large modes make the cell [`Kind::Several`]; small ones are a [`Kind::Tail`]. Fewer than 20 repetitions are one mode.
+/// Large modes make the cell [`Kind::Several`]; small ones are a [`Kind::Tail`]. Fewer than 20 repetitions are one mode,
+/// and no more than eight modes are told apart.
 ///
 /// Misleads when a second state holds fewer than four repetitions (then it looks like outliers), when modes lie closer
 /// than about four of their standard deviations, and when the clock ramps so slowly that the series walks between
@@ -58,7 +61,7 @@ impl Sample {
 
     /// Adds the places at which a range of the sorted times falls apart.
     fn divide(&self, range: Range<usize>, cuts: &mut Vec<usize>) {
-        if range.len() < FEWEST {
+        if range.len() < FEWEST || cuts.len() + 1 >= MOST_MODES {
             return;
         }
         if let Some(cut) = self.cut(&range).filter(|&cut| self.sorted[cut - 1].0 < self.sorted[cut].0) {

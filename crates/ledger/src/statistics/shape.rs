@@ -5,10 +5,10 @@ use super::tail::FEWEST;
 
 /// Fewest repetitions of the smaller mode that the dip test can speak about.
 const FEWEST_IN_MODE: usize = 8;
-/// Least distance of two modes, in their own standard deviations.
-const NEAR: f64 = 3.0;
+/// Least distance of two modes, in their own standard deviations; a uniform sample cut in half shows about 2.7.
+const NEAR: f64 = 3.15;
 /// Distance at which modes of enough repetitions and like width need less proof.
-const APART: f64 = 4.0;
+const APART: f64 = 3.5;
 /// Enough repetitions of the smaller mode for that: quartiles of fewer make D itself too noisy.
 const ENOUGH_IN_MODE: usize = 24;
 /// Like width: the wider over the narrower. Scattered outliers are far wider than what they left.
@@ -41,9 +41,10 @@ pub(super) struct Valley {
 /// (Ashman's D, *Astron. J.* 108, 1994: the distance over the quadratic mean of the two standard deviations, here from
 /// quartiles), and how improbable one mode is (the dip). The dip looks at the smaller mode and as many of its nearest
 /// neighbours in the larger one: a unimodal density stays unimodal when it is cut off, so the test stays valid, and a
-/// small mode is not lost in the bound w/2 that its weight w puts on the dip of the whole. Near modes (D ≥ 3) need a dip
-/// that one uniform sample in 200 exceeds. For modes well apart (D ≥ 4, at least 24 repetitions each, like widths) one in
-/// 10 is enough, because a single mode of ordinary shape hardly ever reaches that D.
+/// small mode is not lost in the bound w/2 that its weight w puts on the dip of the whole. Near modes (D = 3.15) need a dip
+/// that one uniform sample in 200 exceeds. From D = 3.5 on one in 10 is enough if each mode has at least 24 repetitions
+/// and their widths are alike, because a single mode of ordinary shape hardly ever reaches that D; between the two, what
+/// is needed falls in a straight line.
 pub(super) fn valley(y: &[f64]) -> Option<Valley> {
     let cut = deepest_between_means(y)?;
     let (lower, upper) = y.split_at(cut);
@@ -57,10 +58,13 @@ pub(super) fn valley(y: &[f64]) -> Option<Valley> {
     if distance.is_nan() || distance < NEAR {
         return None;
     }
-    let apart = distance >= APART && small >= ENOUGH_IN_MODE && a.max(b) <= LIKE_WIDTH * a.min(b);
-    let needed = if apart { Exceeded::OneInTen } else { Exceeded::OneIn200 };
+    let enough = small >= ENOUGH_IN_MODE && a.max(b) <= LIKE_WIDTH * a.min(b);
+    let relief = if enough { ((distance - NEAR) / (APART - NEAR)).min(1.0) } else { 0.0 };
     let near = &y[cut - small..cut + small];
-    (dip(near) > dip_critical(near.len(), needed)).then_some(Valley { cut, low, high })
+    let critical = |exceeded| dip_critical(near.len(), exceeded);
+    let strict = critical(Exceeded::OneIn200);
+    let needed = strict - relief * (strict - critical(Exceeded::OneInTen));
+    (dip(near) > needed).then_some(Valley { cut, low, high })
 }
 
 /// The widest gap in the emptiest stretch between the two halves of the best two-group partition.

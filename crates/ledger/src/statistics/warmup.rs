@@ -14,7 +14,9 @@ const WINDOW: usize = 5;
 /// series, widened on each side by half its own width and by half a percent of the median. Because the band holds
 /// whatever the settled half visits, switching between two clock states is not taken for warm-up, and an outlier cannot
 /// move a median of five. Misleads when the whole series is warming up: a beginning that needs more than a quarter of the
-/// series is not cut away but left for [`super::drift`] and [`super::modality`] to show.
+/// series is not cut away but left for [`super::drift`] and [`super::modality`] to show. A single odd first repetition
+/// counts as warm-up, so a heavy-tailed series of 50 loses its first two on up to one occasion in ten,
+/// and the start of a drift may be taken for warm-up up to that quarter.
 pub fn warmup(times: &[Time]) -> usize {
     let n = times.len();
     if n < SHORTEST {
