@@ -26,6 +26,7 @@ use crate::reference::{self, ReferenceError};
 use crate::sample::sample;
 use crate::{Format, Matrix, Operand, Triple};
 use rayon::prelude::*;
+use std::cmp::Ordering;
 
 /// How much is sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -233,8 +234,8 @@ impl Lines<'_> {
             }
             let squares = (0..VECTORS).map(|i| (found.high[i] - expected.high[i]) + (found.low[i] - expected.low[i]));
             let root = (squares.map(|d| d * d).sum::<f64>() / VECTORS as f64).sqrt();
-            // Not `>`: sums with a NaN or an infinity in them are suspicious.
-            !(root <= self.bound(self.bounds[*line]))
+            // A NaN or an infinity in the line makes its sums incomparable.
+            matches!(root.partial_cmp(&self.bound(self.bounds[*line])), None | Some(Ordering::Greater))
         };
         (0..found.len()).filter(differs).collect()
     }

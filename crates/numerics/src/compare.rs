@@ -2,7 +2,7 @@
 //!
 //! The answer does not depend on the rounding of the reference, hence neither on threads nor on the library that
 //! multiplied: wherever the reference's own error could decide, the element's dot product is computed again exactly. The
-//! count is over elements with |ĉ − c| ≤ [`Tolerance::allowed`] of Σ|a||b|, both rounded to f64 as in [`exact`].
+//! count is over elements with |ĉ − c| ≤ [`Tolerance::allowed`] of Σ|a||b|, both rounded to f64 as in [`exact`](crate::exact).
 
 use crate::bound::Tolerance;
 use crate::double_double::two_sum;

@@ -139,8 +139,8 @@ fn tile_product(sum: &mut [Tile; HEIGHT], a: [&[f64]; HEIGHT], b: &[[f64; WIDTH]
     for (term, b) in b.iter().enumerate() {
         for (sum, a) in sums.iter_mut().zip(a) {
             let a = a[term];
-            for col in 0..WIDTH {
-                let (product, lost) = two_product(a, b[col]);
+            for (col, &b) in b.iter().enumerate() {
+                let (product, lost) = two_product(a, b);
                 let (high, cut) = two_sum(sum.high[col], product);
                 sum.high[col] = high;
                 sum.low[col] += lost + cut;

@@ -87,7 +87,7 @@ pub struct NotFinite {
 /// [`NotFinite`] for the first term with an infinity or NaN.
 pub fn dot(a: Format, b: Format, pairs: impl IntoIterator<Item = (u64, u64)>) -> Result<Dot, NotFinite> {
     let (left, right) = (Decoder::new(a), Decoder::new(b));
-    let mut sums = SignedSums::new(&left, &right);
+    let mut sums = Sums::new(&left, &right);
     for (index, (a_code, b_code)) in pairs.into_iter().enumerate() {
         let (Some(x), Some(y)) = (left.parts(a_code), right.parts(b_code)) else {
             return Err(NotFinite { index, a, a_code, b, b_code });
@@ -269,27 +269,28 @@ impl Decoder {
     }
 }
 
-/// Positive and negative products apart: one addition a term gives both Σ a·b and Σ|a||b|.
-struct SignedSums {
-    /// Units of 2^base, by sign.
-    narrow: [u128; 2],
+/// Both sums while terms come in.
+struct Sums {
+    /// Σ a·b and Σ|a||b| in units of 2^base.
+    sum: i128,
+    magnitude: u128,
     /// `None` until the first product fixes it.
     base: Option<i32>,
-    /// Exponents base … base + window are added to `narrow`.
+    /// Products with exponents base … base + window go into the narrow sums.
     window: u32,
-    /// Products outside the window or beyond its capacity, by sign.
+    /// Σ a·b and Σ|a||b| of the products outside the window, or beyond its capacity.
     wide: Option<Box<[Superaccumulator; 2]>>,
 }
 
-impl SignedSums {
+impl Sums {
     /// Bits left free above the widest product, so that 2^20 terms do not overflow a window that spans a format.
     const HEADROOM: u32 = 20;
 
-    fn new(left: &Decoder, right: &Decoder) -> SignedSums {
+    fn new(left: &Decoder, right: &Decoder) -> Sums {
         let ((low_a, high_a, bits_a), (low_b, high_b, bits_b)) = (left.range(), right.range());
-        let window = 127 - (bits_a + bits_b);
+        let window = 126 - (bits_a + bits_b);
         let whole = (high_a + high_b - low_a - low_b) as u32 + Self::HEADROOM <= window;
-        SignedSums { narrow: [0; 2], base: whole.then_some(low_a + low_b), window, wide: None }
+        Sums { sum: 0, magnitude: 0, base: whole.then_some(low_a + low_b), window, wide: None }
     }
 
     #[inline]
@@ -298,13 +299,14 @@ impl SignedSums {
             return;
         }
         // Formats of a wide range: centre the window on the first product.
-        let base = *self.base.get_or_insert_with(|| exponent - self.window as i32 / 2);
+        let base = *self.base.get_or_insert(exponent - self.window as i32 / 2);
         let shift = (exponent - base) as u32;
-        let sum = &mut self.narrow[usize::from(negative)];
-        if shift <= self.window
-            && let Some(next) = sum.checked_add(magnitude << shift)
-        {
-            *sum = next;
+        // Below 2^126, so that neither the sum nor the magnitude leaves 127 bits.
+        if shift <= self.window && self.magnitude >> 126 == 0 {
+            let units = magnitude << shift;
+            self.magnitude += units;
+            let sign = -i128::from(negative);
+            self.sum += (units as i128 ^ sign) - sign;
         } else {
             self.add_wide(negative, magnitude, exponent);
         }
@@ -312,30 +314,23 @@ impl SignedSums {
 
     #[cold]
     fn add_wide(&mut self, negative: bool, magnitude: u128, exponent: i32) {
-        let wide = self.wide.get_or_insert_with(|| Box::new([Superaccumulator::ZERO, Superaccumulator::ZERO]));
-        wide[usize::from(negative)].add(false, magnitude, exponent);
+        let zero = || Box::new([Superaccumulator::ZERO, Superaccumulator::ZERO]);
+        let [sum, absolute] = &mut **self.wide.get_or_insert_with(zero);
+        sum.add(negative, magnitude, exponent);
+        absolute.add(false, magnitude, exponent);
     }
 
     fn finish(self) -> Dot {
-        let [positive, negative] = self.narrow;
-        let exponent = self.base.unwrap_or(0);
-        if self.wide.is_none()
-            && let (Ok(x), Ok(y)) = (i128::try_from(positive), i128::try_from(negative))
-            && let Some(magnitude) = x.checked_add(y)
-        {
-            let sum = |units| ExactSum(Digits::Narrow { units, exponent });
-            return Dot { sum: sum(x - y), magnitude: sum(magnitude) };
-        }
-        let mut magnitude = Box::new(Superaccumulator::ZERO);
-        let mut sum = Box::new(Superaccumulator::ZERO);
-        for (side, units) in [positive, negative].into_iter().enumerate() {
-            magnitude.add(false, units, exponent);
-            sum.add(side == 1, units, exponent);
-            if let Some(wide) = &self.wide {
-                magnitude.add_sum(false, &wide[side]);
-                sum.add_sum(side == 1, &wide[side]);
+        let (units, exponent) = ([self.sum, self.magnitude as i128], self.base.unwrap_or(0));
+        let [sum, magnitude] = match self.wide {
+            None => units.map(|units| ExactSum(Digits::Narrow { units, exponent })),
+            Some(wide) => {
+                let [mut sum, mut magnitude] = *wide;
+                sum.add(units[0] < 0, units[0].unsigned_abs(), exponent);
+                magnitude.add(false, self.magnitude, exponent);
+                [sum, magnitude].map(|wide| ExactSum(Digits::Wide(Box::new(wide))))
             }
-        }
-        Dot { sum: ExactSum(Digits::Wide(sum)), magnitude: ExactSum(Digits::Wide(magnitude)) }
+        };
+        Dot { sum, magnitude }
     }
 }

@@ -1,8 +1,8 @@
 //! What should a product be, computed in float64 from the very bytes that the device consumed?
 //!
 //! Σa·b and Σ|a||b| come out together: the encoded operands are decoded block by block into 32 MiB of panels, each pair of
-//! panels is multiplied, then stripped of its signs and multiplied again. Memory is that of the encoded inputs, two
-//! f64 outputs and less than 64 MiB.
+//! panels is multiplied, then stripped of its signs and multiplied again. Memory is that of the encoded inputs, the two
+//! f64 outputs (three for f64 operands) and less than 64 MiB.
 //!
 //! Whose error is how large, with u = 2^-53 and γ_K = K·u / (1 − K·u):
 //! - operands of at most 26 significant bits (f32 and narrower): their products are exact in f64, only additions round.
