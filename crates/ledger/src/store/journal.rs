@@ -163,4 +163,12 @@ mod tests {
         let error = journal.commit(&[b"sample\n", b"w\n", b"c\n"]).unwrap_err();
         assert!(matches!(error, StoreError::File { fault: FileFault::Poisoned, .. }), "{error}");
     }
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_full_device_of_the_system_is_told_by_name() {
+        let mut journal = Journal::new();
+        journal.open(Path::new("/dev/full"), 0, 0).unwrap();
+        let error = journal.commit(&[b"sample\n"]).unwrap_err().to_string();
+        assert!(error.starts_with("/dev/full: cannot write") && error.contains("free some space"), "{error}");
+    }
 }

@@ -56,6 +56,9 @@ pub fn merge(out: &Path, inputs: &[impl AsRef<Path>]) -> Result<Run, StoreError>
     Run::open(out)
 }
 
+/// The index of a source, and where a cell's samples, witness and row stand in it.
+type Placed = (usize, [Option<Span>; 3]);
+
 /// A run to be merged, with where its lines stand.
 struct Source {
     dir: PathBuf,
@@ -119,7 +122,7 @@ fn provenances(sources: &[Source]) -> Result<BTreeMap<String, &Provenance>, Stor
 }
 
 /// The cells in order, each with its source; refuses one key with two contents.
-fn order(sources: &[Source]) -> Result<Vec<(usize, [Option<Span>; 3])>, StoreError> {
+fn order(sources: &[Source]) -> Result<Vec<Placed>, StoreError> {
     let mut cells: BTreeMap<Key, (usize, usize)> = BTreeMap::new();
     for (s, source) in sources.iter().enumerate() {
         for (i, (row, spans)) in source.cells.iter().enumerate() {
@@ -152,7 +155,7 @@ fn write(
     plan: &Plan,
     provenance: &BTreeMap<String, &Provenance>,
     sources: &[Source],
-    order: &[(usize, [Option<Span>; 3])],
+    order: &[Placed],
 ) -> Result<Manifest, StoreError> {
     directory::put_bytes(&dir.join(PLAN), plan.to_toml().as_bytes())?;
     let mut manifest = Manifest::default();

@@ -19,6 +19,7 @@
 //!
 //! All this is integrity, not authenticity: whoever can write the directory can write a consistent lie.
 
+mod admit;
 mod blocks;
 mod columns;
 mod directory;

@@ -83,7 +83,7 @@ pub(crate) fn tame(text: &mut String) {
         *text = text.chars().map(picture).collect();
     }
     if text.len() > TEXT_LIMIT {
-        let cut = text.floor_char_boundary(TEXT_LIMIT);
+        let cut = (0..=TEXT_LIMIT).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
         let rest = text.len() - cut;
         text.truncate(cut);
         text.push_str(&format!(" … ({rest} bytes cut)"));

@@ -6,14 +6,14 @@ use crate::provenance::Provenance;
 use crate::rows::{CellId, CellRow, FactRow, PowerRow, SampleRow, WitnessRow};
 use crate::store::directory::{self, CELLS, MANIFEST, PLAN, POWER, RUN, SAMPLES, WITNESS};
 use crate::store::error::{FileFault, StoreError};
-use crate::store::grouped::{GroupedRow, Key};
+use crate::store::grouped::Key;
 use crate::store::journal::Journal;
 use crate::store::lock::Lock;
 use crate::store::manifest::Manifest;
 use crate::store::row_text::{self, TextRow};
 use crate::store::scan::Span;
 use crate::store::survey::{self, Torn};
-use crate::store::{reopen, run, seal};
+use crate::store::{admit, reopen, run, seal};
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -203,18 +203,12 @@ impl RunWriter {
         witness: &[WitnessRow],
     ) -> Result<CellRow, StoreError> {
         self.break_seal()?;
-        row.tame();
         let (cell, process) = (row.cell, row.process);
         let refuse = |why: String| StoreError::Refused { cell, process, why };
-        self.check(&row, samples.len()).map_err(&refuse)?;
-        let samples = lines(survey::key(&row), samples, |row| (row.index, 0)).map_err(&refuse)?;
-        let witness = lines(survey::key(&row), witness, |row| (row.row, row.column)).map_err(&refuse)?;
-        let mut hasher = blake3::Hasher::new();
-        row.evidence = hasher.update(&samples).update(&witness).finalize().to_hex().to_string();
-        let mut line = Vec::new();
-        row_text::write_line(&row, &mut line).map_err(|fault| refuse(fault.to_string()))?;
-        let read: Result<CellRow, _> = row_text::read_line(&line[..line.len() - 1]);
-        read.map_err(|fault| refuse(fault.to_string()))?;
+        if self.has(cell, process) {
+            return Err(refuse("it has its row already".to_owned()));
+        }
+        let [samples, witness, line] = admit::lines(&mut row, samples, witness, &self.provenance).map_err(refuse)?;
         let spans = self.journal.commit(&[&samples, &witness, &line])?;
         self.committed.push(Committed { key: survey::key(&row), spans: [spans[0], spans[1], spans[2]] });
         self.finished.insert((cell, process));
@@ -239,29 +233,6 @@ impl RunWriter {
         self.journal.poison();
         let lengths = reopen::compact(&self.dir, &mut self.committed)?;
         self.journal = open_journal(&self.dir, lengths)?;
-        Ok(())
-    }
-
-    fn check(&self, row: &CellRow, samples: usize) -> Result<(), String> {
-        let axes = CellId::of(&row.identity());
-        if axes != row.cell {
-            return Err(format!("the axes of this row make cell {axes}"));
-        }
-        let run = &self.provenance;
-        let origin = [
-            ("run", &row.run, &run.run),
-            ("device", &row.device, &run.device.id),
-            ("driver", &row.driver, &run.device.driver),
-        ];
-        if let Some((name, found, stated)) = origin.into_iter().find(|(_, found, stated)| found != stated) {
-            return Err(format!("{name} is `{found}`, run.json states `{stated}`"));
-        }
-        if self.finished.contains(&(row.cell, row.process)) {
-            return Err("it has its row already".to_owned());
-        }
-        if row.repetitions.unwrap_or(0) as usize != samples {
-            return Err(format!("repetitions is {:?}, given are {samples} samples", row.repetitions));
-        }
         Ok(())
     }
 
@@ -349,23 +320,4 @@ fn open_journal(dir: &Path, lengths: [(u64, u64); 3]) -> Result<Journal<File>, S
 pub(crate) fn provenance_text(provenance: &Provenance) -> Result<String, StoreError> {
     let text = serde_json::to_string_pretty(provenance).map_err(std::io::Error::other);
     text.map(|text| text + "\n").map_err(StoreError::io(Path::new(RUN), "write"))
-}
-
-/// The lines of some rows of one key, sorted.
-fn lines<T: GroupedRow>(key: Key, rows: &[T], place: impl Fn(&T) -> (u32, u32)) -> Result<Vec<u8>, String> {
-    let mut sorted = rows.to_vec();
-    sorted.sort_by_key(place);
-    let mut bytes = Vec::with_capacity(48 * rows.len());
-    let mut last = None;
-    for row in &sorted {
-        if row.key() != key {
-            return Err(format!("a row of cell {}, process {} is among its own", row.key().cell, row.key().process));
-        }
-        row.follows(last).map_err(|fault| format!("its rows: {fault}"))?;
-        let start = bytes.len();
-        row.write(&mut bytes);
-        T::parse(&bytes[start..bytes.len() - 1]).map_err(|fault| format!("its rows: {fault}"))?;
-        last = Some(row);
-    }
-    Ok(bytes)
 }
