@@ -62,9 +62,9 @@ impl Table {
         out.push_str("</tbody></table>\n");
         if self.left_out > 0 {
             let (shown, total) = (crate::numbers::count(self.rows.len()), crate::numbers::count(self.total()));
-            write!(
+            writeln!(
                 out,
-                "<p class=\"note\">The first {shown} of {total} rows; all of them stand in {}.</p>\n",
+                "<p class=\"note\">The first {shown} of {total} rows; all of them stand in {}.</p>",
                 markup(file)
             )
             .unwrap_or(());

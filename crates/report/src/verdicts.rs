@@ -46,8 +46,7 @@ pub struct VerdictRow {
 }
 
 /// Heads of the columns, in the order of [`VerdictRow::columns`].
-pub const HEADS: [&str; 7] =
-    ["path", "type triple", "rate at the largest size", "÷ match", "of ceiling", "gate", "verdict"];
+pub const HEADS: [&str; 7] = ["path", "type triple", "rate", "÷ match", "of ceiling", "gate", "verdict"];
 
 impl VerdictTable {
     /// The table of a source.

@@ -38,9 +38,16 @@ fn a_measured_run_looks_like_this() {
     for figure in all(&run) {
         insta::assert_binary_snapshot!(&format!("measured-{}", figure.name), figure.svg.into_bytes());
     }
-    insta::assert_binary_snapshot!("measured-report.html", page(run.source()).into_bytes());
     insta::assert_snapshot!("measured-findings", findings_markdown(run.source()));
     insta::assert_snapshot!("measured-verdicts", VerdictTable::new(run.source()).text());
+}
+
+#[test]
+fn a_small_page_looks_like_this() {
+    let mut run = Synthetic::new(RunKind::Measured, 1);
+    run.cells.retain(|c| c.path == "avx512-bf16" || c.outcome == Outcome::Wrong);
+    run.facts.retain(|f| f.path == "avx512-bf16");
+    insta::assert_binary_snapshot!("measured-report.html", page(run.source()).into_bytes());
 }
 
 #[test]
@@ -51,7 +58,10 @@ fn two_simulated_clock_states_look_like_this() {
     let both = text.lines().filter(|l| l.contains("GHz")).collect::<Vec<_>>();
     assert!(both.iter().any(|l| l.contains("2.50 GHz")) && both.iter().any(|l| l.contains("3.50 GHz")), "{both:?}");
     assert!(both.iter().all(|l| l.contains(" % · ")), "a mode without its weight: {both:?}");
-    assert!(!text.contains("median "), "one number stands for two clock states");
+    assert!(
+        !text.lines().any(|l| l.starts_with("median ") && l.contains("op/s")),
+        "one number stands for two clock states"
+    );
     insta::assert_binary_snapshot!("simulated-distribution.svg", distribution.svg.into_bytes());
 }
 
@@ -60,7 +70,7 @@ fn one_clock_state_shows_one_median() {
     let run = Synthetic::new(RunKind::Measured, 1);
     let svg = &all(&run)[1].svg;
     let text = read(svg);
-    assert_eq!(text.matches("median ").count(), 8);
+    assert_eq!(text.lines().filter(|l| l.starts_with("median ") && l.contains("op/s")).count(), 8);
     assert!(!text.contains(" % · "));
 }
 
@@ -245,6 +255,9 @@ fn count_groups(page: &str) -> usize {
 fn numbers_that_are_none_are_left_out() {
     let mut run = Synthetic::new(RunKind::Measured, 1);
     for row in &mut run.facts {
+        if row.name.starts_with("verdict") || row.name.starts_with("rung") {
+            continue;
+        }
         row.value = match row.value.len() % 4 {
             0 => "NaN".to_owned(),
             1 => "inf".to_owned(),

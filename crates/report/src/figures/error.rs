@@ -16,6 +16,8 @@ const TITLE: &str = "Error of every checked product against its tolerance";
 const COLUMNS: [&str; 7] = ["triple", "#K", "path", "outcome", "#worst error", "#tolerance", "#rows"];
 /// Facets before the rest is only counted.
 const MOST: usize = 12;
+/// Marks of one facet before paths and K are thinned.
+const MARKS: usize = 60;
 const HEIGHT: f64 = 118.0;
 
 /// The worst error of one path and outcome at one K.
@@ -37,12 +39,16 @@ pub(crate) fn drawing(reading: &Reading<'_>) -> Drawing {
         return Drawing::missing(NAME, TITLE, reason, origin, &COLUMNS);
     }
     let total = facets.len();
-    let drawn: Vec<_> = facets.iter().take(MOST).collect();
+    let thinned: Vec<(Triple, Facet<'_>)> = facets.iter().take(MOST).map(|(t, f)| (*t, thin(f))).collect();
+    let drawn: Vec<_> = thinned.iter().collect();
     let errors = facets.iter().flat_map(|(_, f)| f.values()).flat_map(|w| [Some(w.error), w.tolerance]).flatten();
     let scale = Scale::log_around(errors);
     let ks = facets.iter().flat_map(|(_, f)| f.keys().map(|k| k.0 as f64));
     let across = Scale::log_around(ks);
     let cut = if total > MOST { format!(" The first {MOST} of {total} triples are drawn.") } else { String::new() };
+    let crowded = facets.iter().any(|(_, f)| f.len() > MARKS);
+    let thin =
+        if crowded { " In crowded panels only the worst path at each K is drawn, at up to 60 of the K." } else { "" };
     let own = Kind::of_run(reading.source.simulated());
     let mut key = vec![
         Entry::new(Symbol::Mark(own), format!("{}, one mark a path: worst over shapes and processes", own.word())),
@@ -55,14 +61,30 @@ pub(crate) fn drawing(reading: &Reading<'_>) -> Drawing {
         name: NAME,
         title: TITLE.to_owned(),
         caption: format!(
-            "Worst |ĉ − c| ÷ Σ|a||b| at each K, both axes logarithmic; errors of exactly zero stand on the floor.{cut}"
+            "Worst |ĉ − c| ÷ Σ|a||b| at each K, both axes logarithmic; errors of exactly zero stand on the floor.{cut}{thin}"
         ),
         key,
         origin: origin.to_owned(),
         rows: table(&facets),
         wide: plot(&drawn, across, scale, WIDE, 3, own),
-        narrow: plot(&drawn, across, scale, NARROW, 1, own),
+        narrow: plot(&drawn, across, scale, NARROW, 2, own),
     }
+}
+
+/// A facet as it is drawn: as it is up to [`MARKS`] marks, else the worst path at each K, at evenly spaced K.
+fn thin<'a>(facet: &Facet<'a>) -> Facet<'a> {
+    if facet.len() <= MARKS {
+        return facet.clone();
+    }
+    let mut worst: BTreeMap<(usize, bool), (&'a str, Worst)> = BTreeMap::new();
+    for ((k, path, counts), found) in facet {
+        let held = worst.entry((*k, *counts)).or_insert((path, *found));
+        if found.error > held.1.error {
+            *held = (path, *found);
+        }
+    }
+    let stride = worst.len().div_ceil(MARKS);
+    worst.into_iter().step_by(stride).map(|((k, counts), (path, found))| ((k, path, counts), found)).collect()
 }
 
 /// Facets in the order in which the triples first appear among the subjects.
@@ -94,7 +116,7 @@ fn facets<'a>(reading: &Reading<'a>) -> Vec<(Triple, Facet<'a>)> {
 fn plot(facets: &[&(Triple, Facet<'_>)], across: Scale, scale: Scale, width: f64, columns: usize, own: Kind) -> Plot {
     let wide = width == WIDE;
     let mut canvas = Canvas::new();
-    let gutter = 44.0;
+    let gutter = if wide { 44.0 } else { 38.0 };
     let step = (width + 14.0) / columns as f64;
     let ticks = scale.ticks(4);
     let rows = facets.len().div_ceil(columns);

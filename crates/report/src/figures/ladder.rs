@@ -54,9 +54,10 @@ fn plot(rows: &[(Subject<'_>, Rungs<'_>)], width: f64) -> Plot {
     let mut canvas = Canvas::new();
     let center = |i: usize| frame.left + step * (i as f64 + 0.5);
     for (i, (_, head)) in RUNGS.iter().enumerate() {
-        canvas.text(center(i), 12.0, Anchor::Middle, Letters::Small, head);
+        let raised = !wide && i % 2 == 0;
+        canvas.text(center(i), if raised || wide { 12.0 } else { 25.0 }, Anchor::Middle, Letters::Small, head);
     }
-    let mut y = 14.0;
+    let mut y = if wide { 14.0 } else { 27.0 };
     let mut path = None;
     for (subject, rungs) in rows {
         if path != Some(subject.path) {
@@ -106,7 +107,13 @@ fn field(
     }
     let letters = if known { Letters::Plain } else { Letters::Small };
     let anchor = if wide { Anchor::Start } else { Anchor::Middle };
-    canvas.text(word.0, word.1, anchor, letters, &fit(answer, letters, if wide { width / 2.0 + 12.0 } else { width }));
+    canvas.text(
+        word.0,
+        word.1,
+        anchor,
+        letters,
+        &fit(answer, letters, if wide { width / 2.0 + 12.0 } else { width + 8.0 }),
+    );
     canvas.close();
 }
 

@@ -43,7 +43,13 @@ impl Frame {
     /// Labels of the axis, baseline at y.
     pub fn labels(&self, canvas: &mut Canvas, scale: Scale, ticks: &[Tick], y: f64) {
         for tick in ticks {
-            canvas.text(self.x(scale, tick.value), y, Anchor::Middle, Letters::Tick, &tick.label);
+            let (x, half) = (self.x(scale, tick.value), Letters::Tick.width(&tick.label) / 2.0);
+            let (x, anchor) = match x {
+                x if x < half => (0.0, Anchor::Start),
+                x if x + half > self.width => (self.width, Anchor::End),
+                x => (x, Anchor::Middle),
+            };
+            canvas.text(x, y, anchor, Letters::Tick, &tick.label);
         }
     }
 }

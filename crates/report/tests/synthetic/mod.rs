@@ -267,7 +267,7 @@ fn repetitions(time_ns: f64, seed: u64, states: usize) -> (Vec<Time>, Vec<Megahe
         let noise = (draw() + draw() + draw() + draw() - 2.0) * 0.008;
         let slow = states > 1 && draw() < 0.483;
         let factor = if slow { 1.4 } else { 1.0 };
-        let late = if draw() < 0.01 { 1.06 } else { 1.0 };
+        let late = if draw() < 0.01 { 1.012 } else { 1.0 };
         (Time((time_ns * 1000.0 * factor * late * (1.0 + noise)) as u64), Megahertz(if slow { 2500 } else { 3500 }))
     };
     (0..REPETITIONS).map(one).unzip()
