@@ -55,7 +55,7 @@ fn timed<T>(step: &str, run: impl FnOnce() -> T) -> T {
     result
 }
 
-fn write(dir: &Path, cells: u32) -> Result<(), Box<dyn Error + Send + Sync>> {
+fn write(dir: &Path, cells: u32) -> Result<(), Box<dyn Error>> {
     let plan = plan();
     let provenance = provenance(&plan);
     let mut writer = RunWriter::create(dir, &plan, &provenance)?;

@@ -173,7 +173,8 @@ fn a_fact_that_does_not_follow_is_found_on_its_line() {
     Planted::new("run-1").sealed(whole.path());
     let facts = std::fs::read_to_string(whole.path().join("facts.csv")).unwrap();
     assert!(facts.lines().count() > 4, "{facts}");
-    let edits: [(&str, fn(Vec<String>) -> Vec<String>); 3] = [
+    type Edit = fn(Vec<String>) -> Vec<String>;
+    let edits: [(&str, Edit); 3] = [
         ("is missing here", |mut lines| {
             lines.remove(2);
             lines
