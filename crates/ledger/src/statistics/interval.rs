@@ -100,22 +100,25 @@ pub fn order_ranks(n: usize, level: f64) -> Result<(usize, f64), NoInterval> {
     if !(level > 0.0 && level < 1.0) {
         return Err(NoInterval::Level { level });
     }
-    let mut below = (n.max(1) - 1) / 2;
-    let mut mass = central_mass(n, below);
+    let too_few = NoInterval::TooFew { have: n, need: least_n(level), level };
+    if n == 0 {
+        return Err(too_few);
+    }
+    let mut rank = (n - 1) / 2;
+    let mut mass = central_mass(n, rank);
     let mut tail = if n % 2 == 1 { 0.5 } else { (1.0 - central_mass(n, n / 2)) / 2.0 };
-    while n > 0 {
+    loop {
         let coverage = 1.0 - 2.0 * tail;
         if coverage >= level {
-            return Ok((below, coverage));
+            return Ok((rank, coverage));
         }
-        if below == 0 {
-            break;
+        if rank == 0 {
+            return Err(too_few);
         }
         tail -= mass;
-        mass *= below as f64 / (n - below + 1) as f64;
-        below -= 1;
+        mass *= rank as f64 / (n - rank + 1) as f64;
+        rank -= 1;
     }
-    Err(NoInterval::TooFew { have: n, need: least_n(level), level })
 }
 
 /// The least n whose whole range covers `level`: 1 − 2^(1−n) ≥ level.

@@ -12,13 +12,10 @@ use rigel_numerics::Time;
 /// fewer than six times. Look only at the sizes that [`next_look`] gives: every further look is another chance to stop
 /// on a lucky streak.
 pub fn precise_enough(times: &[Time], half_width: f64) -> bool {
-    if !(half_width > 0.0) {
-        return false;
-    }
     let Ok(interval) = order_interval(&sorted(times), LEVEL) else { return false };
     let independent = autocorrelation(times).map_or(times.len(), |r| effective_n(times.len(), r));
     let widening = (times.len() as f64 / independent as f64).sqrt();
-    interval.relative_half_width() * widening <= half_width
+    half_width > 0.0 && interval.relative_half_width() * widening <= half_width
 }
 
 /// The next number of repetitions at which to look, after a look at n: a quarter more, at least `minimum`.
