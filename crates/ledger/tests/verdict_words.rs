@@ -45,6 +45,10 @@ fn pair(ratio: Option<Ratio>, lowest: f64, highest: f64) -> StatePair {
     StatePair { ours: 0, theirs: 0, ratio, lowest, highest }
 }
 
+fn matched(inside: Option<Ratio>, pairs: Vec<StatePair>) -> States {
+    States::Matched { inside, pairs }
+}
+
 fn states(time: Ratio, states: States) -> AccelerationCase {
     case(Err(String::new()), vec![product(Some(0.9), Comparison { time, cycles: None, states })])
 }
@@ -66,7 +70,11 @@ fn every_acceleration_word_is_reached() {
         ),
         ("ceiling alone", case(Ok(plain(1.9, 2.0)), vec![]), "accelerated"),
         ("cycles agree", case(Err(String::new()), vec![product(Some(0.9), cycles(ratio(1.5, 1.8)))]), "accelerated"),
-        ("matched states", states(ratio(1.2, 2.0), States::Matched(vec![pair(Some(fast), 1.0, 2.0)])), "accelerated"),
+        (
+            "matched states",
+            states(ratio(1.2, 2.0), matched(Some(fast), vec![pair(Some(fast), 1.0, 2.0)])),
+            "accelerated",
+        ),
         ("every pair of modes", states(fast, States::Unmatched(vec![pair(None, 1.55, 1.9)])), "accelerated"),
         ("within 0.90 and 1.10", only(0.9, 1.1), "same rate"),
         ("below 1", only(0.8, 0.95), "slower"),
@@ -85,14 +93,19 @@ fn every_acceleration_word_is_reached() {
             "undecided: time and cycles disagree",
         ),
         (
+            "a state that gives another word",
+            states(fast, matched(Some(fast), vec![pair(Some(fast), 1.6, 1.7), pair(None, 1.1, 1.3)])),
+            "undecided: clock states",
+        ),
+        (
             "modes whose pairs differ",
             states(fast, States::Unmatched(vec![pair(Some(fast), 1.6, 1.7), pair(None, 1.1, 1.3)])),
             "undecided: clock states",
         ),
-        ("no state in common", states(fast, States::Matched(vec![])), "undecided: clock states"),
+        ("no state in common", states(fast, matched(None, vec![])), "undecided: clock states"),
         (
             "a matched state that few processes show",
-            states(fast, States::Matched(vec![pair(Some(few), 1.9, 2.1)])),
+            states(fast, matched(Some(few), vec![pair(Some(few), 1.9, 2.1)])),
             "undecided: clock states",
         ),
         (
@@ -150,7 +163,8 @@ fn rival(share: Option<f64>, low: f64, high: f64) -> BaselineCase {
 #[test]
 fn every_win_word_is_reached() {
     let absent = || BaselineCase::Absent("the plan names none".into());
-    let table: Vec<(Vec<(Baseline, BaselineCase)>, Win, &str)> = vec![
+    type Case = (Vec<(Baseline, BaselineCase)>, Win, &'static str);
+    let table: Vec<Case> = vec![
         (vec![(Baseline::B, rival(Some(0.9), 1.1, 1.2))], Win::Over(vec![Baseline::B]), "win over B"),
         (
             vec![
@@ -306,10 +320,12 @@ fn any_states() -> impl Strategy<Value = States> {
     let pair = (any_ratio(), any::<bool>(), 0.3f64..2.0, 1.0f64..2.0).prop_map(|(ratio, shown, lowest, widen)| {
         StatePair { ours: 0, theirs: 1, ratio: shown.then_some(ratio), lowest, highest: lowest * widen }
     });
-    (0..4u8, prop::collection::vec(pair, 0..4)).prop_map(|(kind, pairs)| match kind {
-        0 => States::Matched(pairs),
-        1 => States::Unmatched(pairs),
-        _ => States::One,
+    (0..4u8, prop::option::of(any_ratio()), prop::collection::vec(pair, 0..4)).prop_map(|(kind, inside, pairs)| {
+        match kind {
+            0 => States::Matched { inside, pairs },
+            1 => States::Unmatched(pairs),
+            _ => States::One,
+        }
     })
 }
 
@@ -348,7 +364,7 @@ fn raised(comparison: &Comparison, by: f64) -> Comparison {
     };
     let states = match &comparison.states {
         States::One => States::One,
-        States::Matched(pairs) => States::Matched(pairs.iter().map(pair).collect()),
+        States::Matched { inside, pairs } => matched(inside.map(ratio), pairs.iter().map(pair).collect()),
         States::Unmatched(pairs) => States::Unmatched(pairs.iter().map(pair).collect()),
     };
     Comparison { time: ratio(comparison.time), cycles: comparison.cycles.map(ratio), states }

@@ -89,8 +89,8 @@ impl<'a> Bench<'a> {
     /// The match's rate over its own accepted ceiling in the cell of `like`.
     pub(super) fn share(&self, of: Option<&Measured<'a>>) -> Option<f64> {
         let of = of?;
-        let (rate, _) = of.side.as_ref()?.rate()?;
-        Some(rate / self.ceiling(of.product.path, of.product.triple)?.rate()?)
+        let ceiling = self.ceiling(of.product.path, of.product.triple)?.best_side()?;
+        of.side.as_ref()?.share_of(&ceiling)
     }
 
     /// The baseline's cell for this product, or why there is none. B and C run the candidate's own triple where they have

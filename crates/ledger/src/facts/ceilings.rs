@@ -2,7 +2,7 @@
 
 use super::Evidence;
 use super::cells::{Cell, Index};
-use super::compare::{Point, Side, middle};
+use super::compare::{Point, Side, middle, points};
 use super::modes::Modes;
 use super::row::Subject;
 use crate::rows::{CellId, FactRow, Probe};
@@ -10,12 +10,21 @@ use crate::statistics::ratio_median;
 use rayon::prelude::*;
 use rigel_numerics::Triple;
 
+/// A variant of a ceiling loop that counts.
+struct Variant<'a> {
+    cell: &'a Cell<'a>,
+    points: Vec<Point<'a>>,
+    /// What the plateau is judged by: operations per cycle where every variant's clock was read, so that clock states do
+    /// not make steps; else operations per second.
+    speed: f64,
+}
+
 /// The ceiling loop of a path and triple.
 pub(super) struct Ceiling<'a> {
     pub(super) path: &'a str,
     pub(super) triple: Triple,
-    /// The fastest variant, if any counts.
-    best: Option<&'a Cell<'a>>,
+    /// The accepted variant, or the fastest one when none is.
+    best: Option<Variant<'a>>,
     /// Why it is not accepted; empty when it is.
     refused: String,
     /// What the plateau check saw.
@@ -40,44 +49,39 @@ fn parallelism(variant: &str) -> Option<(u32, u32)> {
 }
 
 impl<'a> Ceiling<'a> {
-    fn of(path: &'a str, triple: Triple, variants: &'a [Cell<'a>], evidence: &Evidence<'_>) -> Self {
-        let speed = |cell: &Cell<'_>| {
-            let rates: Vec<f64> = cell.timed.iter().filter_map(|row| Point::of(row)).map(|point| point.rate).collect();
-            ratio_median(&rates).ok()
-        };
-        let mut rated: Vec<(&'a Cell<'a>, f64)> =
-            variants.iter().filter_map(|cell| Some((cell, speed(cell)?))).collect();
-        // Equal rates go to the variant with less parallelism, then by name.
-        rated.sort_by(|(a, x), (b, y)| {
-            let order = |cell: &Cell<'_>| (parallelism(&cell.any.tile), cell.any.tile.clone(), cell.id);
-            y.total_cmp(x).then_with(|| order(a).cmp(&order(b)))
-        });
-        let Some(&(best, top)) = rated.first() else {
-            let whys: Vec<&str> = variants.iter().filter_map(|cell| cell.excluded.as_deref()).collect();
+    /// Accepts the fastest variant all of whose neighbours lie within the plan's plateau of it, if no other variant is
+    /// faster by more than that. The fastest of all would be a luckier choice: on a plateau it is one of several equals,
+    /// and at the plateau's edge its neighbour below is a step.
+    fn of(path: &'a str, triple: Triple, cells: &'a [Cell<'a>], evidence: &Evidence<'_>) -> Self {
+        let mut variants = variants(cells, evidence);
+        let limit = evidence.plan.thresholds.plateau;
+        let Some(top) = variants.first().map(|variant| variant.speed) else {
+            let whys: Vec<&str> = cells.iter().filter_map(|cell| cell.excluded.as_deref()).collect();
             let refused = format!("no variant counts: {}", whys.first().unwrap_or(&"none was timed"));
             return Ceiling { path, triple, best: None, plateau: refused.clone(), refused, side: None };
         };
-        let neighbours = neighbours(best, &rated);
-        let limit = evidence.plan.thresholds.plateau;
-        let mut texts = Vec::new();
-        let mut far = Vec::new();
-        for &(cell, rate) in &neighbours {
-            let below = 1.0 - rate / top;
-            texts.push(format!("{} {:.2} % below", cell.any.tile, below * 100.0));
-            if below > limit {
-                far.push(cell.any.tile.as_str());
-            }
-        }
-        let refused = if neighbours.is_empty() {
-            format!("{} has no neighbour in parallelism", best.any.tile)
-        } else if far.is_empty() {
-            String::new()
-        } else {
-            format!("{} of {} more than {:.1} % below it", far.join(", "), best.any.tile, limit * 100.0)
+        let level = |variant: &Variant<'_>| {
+            let around = neighbours(variant, &variants);
+            !around.is_empty() && around.iter().all(|other| (other.speed / variant.speed - 1.0).abs() <= limit)
         };
-        let plateau = format!("best {}; neighbours: {}", best.any.tile, texts.join(", "));
-        let side = refused.is_empty().then(|| side(best, &neighbours, evidence));
-        Ceiling { path, triple, best: Some(best), refused, plateau, side }
+        let found = variants.iter().position(|variant| variant.speed >= top * (1.0 - limit) && level(variant));
+        let chosen = &variants[found.unwrap_or(0)];
+        let around = neighbours(chosen, &variants);
+        let tile = &chosen.cell.any.tile;
+        let away = |other: &&Variant<'_>| {
+            format!("{} {:+.2} %", other.cell.any.tile, (other.speed / chosen.speed - 1.0) * 100.0)
+        };
+        let plateau = match around.is_empty() {
+            true => format!("{tile} has no neighbour in parallelism"),
+            false => format!("{tile}; neighbours: {}", around.iter().map(away).collect::<Vec<_>>().join(", ")),
+        };
+        let refused = match found {
+            Some(_) => String::new(),
+            None => format!("no variant within {:.1} % of the fastest and of all its neighbours", limit * 100.0),
+        };
+        let side = found.map(|_| side(chosen, &around, evidence));
+        let best = Some(variants.swap_remove(found.unwrap_or(0)));
+        Ceiling { path, triple, best, refused, plateau, side }
     }
 
     /// Why it is not accepted.
@@ -90,10 +94,10 @@ impl<'a> Ceiling<'a> {
         self.best_side()?.rate().map(|(rate, _)| rate)
     }
 
-    fn best_side(&self) -> Option<Side<'a>> {
-        let best = self.best.filter(|_| self.refused.is_empty())?;
-        let points = best.timed.iter().filter_map(|row| Point::of(row)).collect();
-        Some(Side { points, modes: Vec::new(), choices: 1, evidence: vec![best.id] })
+    /// The accepted variant by itself.
+    pub(super) fn best_side(&self) -> Option<Side<'a>> {
+        let best = self.best.as_ref().filter(|_| self.refused.is_empty())?;
+        Some(Side { points: best.points.clone(), modes: Vec::new(), choices: 1, evidence: vec![best.cell.id] })
     }
 
     /// Its facts.
@@ -101,7 +105,7 @@ impl<'a> Ceiling<'a> {
         let subject = Subject::triple(Probe::Throughput, self.path, self.triple);
         let ids: Vec<CellId> = match &self.side {
             Some(side) => side.evidence.clone(),
-            None => self.best.iter().map(|cell| cell.id).collect(),
+            None => self.best.iter().map(|best| best.cell.id).collect(),
         };
         let yes = if self.refused.is_empty() { "yes" } else { "no" };
         let words = match self.refusal() {
@@ -109,8 +113,8 @@ impl<'a> Ceiling<'a> {
             _ => self.plateau.clone(),
         };
         let mut facts = vec![subject.word("ceiling.plateau", yes, words, &ids)];
-        let (Some(side), Some(best)) = (self.best_side(), self.best) else { return facts };
-        let words = || format!("variant {} over {} processes", best.any.tile, side.points.len());
+        let (Some(side), Some(best)) = (self.best_side(), &self.best) else { return facts };
+        let words = || format!("variant {} over {} processes", best.cell.any.tile, side.points.len());
         if let Some((rate, interval)) = side.rate() {
             facts.push(subject.number("ceiling", (rate, "op/s"), interval, words(), &side.evidence));
         }
@@ -137,36 +141,60 @@ impl<'a> Ceiling<'a> {
     }
 }
 
-/// The variants next to the best one: one step less and one step more in independent chains on as many threads, and one
-/// step more in threads with as many chains. Fewer threads than the best are no neighbour: they leave cores idle.
-fn neighbours<'a>(best: &Cell<'_>, rated: &[(&'a Cell<'a>, f64)]) -> Vec<(&'a Cell<'a>, f64)> {
-    let Some((chains, threads)) = parallelism(&best.any.tile) else { return Vec::new() };
-    let known = || rated.iter().filter_map(|&(cell, rate)| Some((parallelism(&cell.any.tile)?, (cell, rate))));
+/// Variants that count, the fastest first; equal ones by less parallelism, then by name.
+fn variants<'a>(cells: &'a [Cell<'a>], evidence: &Evidence<'_>) -> Vec<Variant<'a>> {
+    let measured: Vec<(&Cell<'_>, Vec<Point<'_>>)> = cells
+        .iter()
+        .map(|cell| (cell, points(cell, evidence.samples)))
+        .filter(|(_, points)| !points.is_empty())
+        .collect();
+    let clocked = measured.iter().all(|(_, points)| points.iter().all(|point| point.per_cycle.is_some()));
+    let speed = |points: &[Point<'_>]| {
+        let of = |point: &Point<'_>| if clocked { point.per_cycle.unwrap_or(0.0) } else { point.rate };
+        ratio_median(&points.iter().map(of).collect::<Vec<_>>()).ok()
+    };
+    let mut variants: Vec<Variant<'_>> = measured
+        .into_iter()
+        .filter_map(|(cell, points)| Some(Variant { cell, speed: speed(&points)?, points }))
+        .collect();
+    variants.sort_by(|a, b| {
+        let order = |variant: &Variant<'_>| {
+            let tile = &variant.cell.any.tile;
+            (parallelism(tile), tile.clone(), variant.cell.id)
+        };
+        b.speed.total_cmp(&a.speed).then_with(|| order(a).cmp(&order(b)))
+    });
+    variants
+}
+
+/// The variants next to one: one step less and one step more in independent chains on as many threads, and one step more in
+/// threads with as many chains. Fewer threads are no neighbour: they leave cores idle.
+fn neighbours<'v, 'a>(of: &Variant<'a>, variants: &'v [Variant<'a>]) -> Vec<&'v Variant<'a>> {
+    let Some((chains, threads)) = parallelism(&of.cell.any.tile) else { return Vec::new() };
+    let known = || variants.iter().filter_map(|variant| Some((parallelism(&variant.cell.any.tile)?, variant)));
     let less = known().filter(|((c, t), _)| *t == threads && *c < chains).max_by_key(|((c, _), _)| *c);
     let more = known().filter(|((c, t), _)| *t == threads && *c > chains).min_by_key(|((c, _), _)| *c);
     let wider = known().filter(|((c, t), _)| *c == chains && *t > threads).min_by_key(|((_, t), _)| *t);
-    [less, more, wider].into_iter().flatten().map(|(_, cell)| cell).collect()
+    [less, more, wider].into_iter().flatten().map(|(_, variant)| variant).collect()
 }
 
-/// For comparisons the rate in a process is the median over the plateau, not the best variant's: the best of several equal
-/// variants is partly lucky, their median is not.
-fn side<'a>(best: &'a Cell<'a>, neighbours: &[(&'a Cell<'a>, f64)], evidence: &Evidence<'_>) -> Side<'a> {
-    let others: Vec<&Cell<'_>> = neighbours.iter().map(|&(cell, _)| cell).collect();
-    let points = best.timed.iter().filter_map(|row| {
-        let own = Point::of(row)?;
-        let same = |other: &&&crate::rows::CellRow| (&other.run, other.process) == (&row.run, row.process);
-        let plateau = others.iter().filter_map(|cell| cell.timed.iter().find(same)).filter_map(|row| Point::of(row));
-        let all: Vec<Point<'_>> = plateau.chain([own]).collect();
+/// For comparisons the rate in a process is the median over the plateau, not the accepted variant's alone: the best of
+/// several equal variants is partly lucky, their median is not.
+fn side<'a>(best: &Variant<'a>, around: &[&Variant<'a>], evidence: &Evidence<'_>) -> Side<'a> {
+    let on_plateau = best.points.iter().filter_map(|own| {
+        let same = |other: &&Point<'_>| (other.run, other.process) == (own.run, own.process);
+        let others = around.iter().filter_map(|variant| variant.points.iter().find(same));
+        let all: Vec<&Point<'_>> = others.chain([own]).collect();
         let rates: Vec<f64> = all.iter().map(|point| point.rate).collect();
         let per_cycle: Option<Vec<f64>> = all.iter().map(|point| point.per_cycle).collect();
         Some(Point {
             rate: ratio_median(&rates).ok()?,
             per_cycle: per_cycle.and_then(|values| ratio_median(&values).ok()),
-            ..own
+            ..*own
         })
     });
-    let modes = Modes::of(best, evidence.samples).map(|modes| modes.several).unwrap_or_default();
-    let mut ids: Vec<CellId> = others.iter().map(|cell| cell.id).chain([best.id]).collect();
+    let modes = Modes::of(best.cell, evidence.samples).map(|modes| modes.several).unwrap_or_default();
+    let mut ids: Vec<CellId> = around.iter().map(|variant| variant.cell.id).chain([best.cell.id]).collect();
     ids.sort_unstable();
-    Side { points: points.collect(), modes, choices: 1, evidence: ids }
+    Side { points: on_plateau.collect(), modes, choices: 1, evidence: ids }
 }

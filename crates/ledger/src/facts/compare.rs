@@ -1,6 +1,8 @@
 //! How does one measured cell compare with another, process by process?
 
-use super::modes::ModeRates;
+use super::SampleSource;
+use super::cells::Cell;
+use super::modes::{ModeRates, Shown};
 use crate::rows::{CellId, CellRow};
 use crate::statistics::{Interval, ratio_interval_over_processes, ratio_median};
 use crate::verdict::{Comparison, Ratio, StatePair, States};
@@ -22,15 +24,34 @@ pub(super) struct Point<'a> {
     pub(super) clock: Option<f64>,
 }
 
-impl<'a> Point<'a> {
-    /// From a row that [`super::cells::Cell::timed`] holds.
-    pub(super) fn of(row: &'a CellRow) -> Option<Self> {
-        let (operations, median_ns) = (row.operations?, row.median_ns?);
-        let rate = operations as f64 / (median_ns * 1e-9);
+/// A cell process by process, as [`Cell::timed`] orders them.
+///
+/// Cycles are the median of time × clock over repetitions after warm-up: a product of two medians would mix clock states.
+pub(super) fn points<'a>(cell: &Cell<'a>, samples: &dyn SampleSource) -> Vec<Point<'a>> {
+    let point = |row: &&'a CellRow| {
+        let (operations, median_ns) = (row.operations? as f64, row.median_ns?);
         let clock = row.clock_mhz.filter(|clock| clock.is_finite() && *clock > 0.0);
-        let per_cycle = clock.map(|clock| rate / (clock * 1e6));
+        let per_cycle = clock.and_then(|_| cycles(row, samples)).map(|cycles| operations / cycles);
+        let rate = operations / (median_ns * 1e-9);
         Some(Point { run: &row.run, process: row.process, block: &row.block, rate, per_cycle, clock })
+    };
+    cell.timed.iter().filter_map(point).collect()
+}
+
+/// Median core-clock cycles of a repetition after warm-up, where every clock was read.
+fn cycles(row: &CellRow, samples: &dyn SampleSource) -> Option<f64> {
+    let (times, clocks) = (samples.times(row.cell, row.process)?, samples.clocks(row.cell, row.process)?);
+    let warm = row.warmup.unwrap_or(0) as usize;
+    // Picoseconds × megahertz are millionths of a cycle.
+    let taken = times.iter().zip(clocks).skip(warm);
+    let mut millionths: Vec<u128> = taken.map(|(time, clock)| u128::from(time.0) * u128::from(clock.0)).collect();
+    if millionths.is_empty() {
+        return None;
     }
+    let (middle, even) = (millionths.len() / 2, millionths.len().is_multiple_of(2));
+    let (below, &mut upper, _) = millionths.select_nth_unstable(middle);
+    let lower = below.iter().max().copied().filter(|_| even).unwrap_or(upper);
+    Some((lower + upper) as f64 / 2.0 * 1e-6).filter(|cycles| *cycles > 0.0)
 }
 
 /// One side of a comparison: a cell over its processes, sorted by (run, process).
@@ -61,14 +82,24 @@ impl Side<'_> {
         middle(&self.points.iter().map(|point| point.per_cycle).collect::<Option<Vec<_>>>()?)
     }
 
-    /// The states of this side: its modes, or itself as the only one.
-    fn states(&self) -> Vec<(Option<f64>, Vec<Option<f64>>)> {
+    /// The share of a ceiling that this side reaches: per cycle where both clocks were read, since the two were measured
+    /// apart, else per time.
+    pub(super) fn share_of(&self, ceiling: &Side<'_>) -> Option<f64> {
+        if let (Some((own, _)), Some((top, _))) = (self.per_cycle(), ceiling.per_cycle()) {
+            return Some(own / top);
+        }
+        Some(self.rate()?.0 / ceiling.rate()?.0)
+    }
+
+    /// The states of this side: its modes, or itself as the only one, with the clock of each.
+    fn states(&self) -> Vec<(Option<f64>, Vec<Option<Shown>>)> {
         if self.modes.is_empty() {
             let clocks: Option<Vec<f64>> = self.points.iter().map(|point| point.clock).collect();
             let clock = clocks.and_then(|clocks| ratio_median(&clocks).ok());
-            return vec![(clock, self.points.iter().map(|point| Some(point.rate)).collect())];
+            let shown = |point: &Point<'_>| Some(Shown { rate: point.rate, repetitions: usize::MAX });
+            return vec![(clock, self.points.iter().map(shown).collect())];
         }
-        self.modes.iter().map(|mode| (mode.clock, mode.rates.clone())).collect()
+        self.modes.iter().map(|mode| (mode.clock, mode.shown.clone())).collect()
     }
 }
 
@@ -130,27 +161,41 @@ fn states(ours: &Side<'_>, theirs: &Side<'_>, pairs: &[(usize, usize)], choices:
     }
     let state = |clock: Option<f64>| steps.partition_point(|&step| clock.is_some_and(|clock| step <= clock));
     let mut matched = Vec::new();
-    for (i, (clock, rates)) in a.iter().enumerate() {
-        for (j, (other, other_rates)) in b.iter().enumerate() {
-            if state(*clock) == state(*other) {
-                matched.extend(state_pair((i, rates), (j, other_rates), pairs, choices));
+    // Sum of weights and of weighted logarithms of the ratio inside matched states, process by process.
+    let mut inside = vec![(0.0, 0.0); pairs.len()];
+    for (i, (clock, shown)) in a.iter().enumerate() {
+        for (j, (other, other_shown)) in b.iter().enumerate() {
+            if state(*clock) != state(*other) {
+                continue;
+            }
+            matched.extend(state_pair((i, shown), (j, other_shown), pairs, choices));
+            for (&(p, q), sums) in pairs.iter().zip(&mut inside) {
+                if let (Some(ours), Some(theirs)) = (at(shown, p), at(other_shown, q)) {
+                    let weight = ours.repetitions.min(theirs.repetitions) as f64;
+                    sums.0 += weight;
+                    sums.1 += weight * (ours.rate / theirs.rate).ln();
+                }
             }
         }
     }
-    States::Matched(matched)
+    let inside: Vec<f64> = inside.iter().filter(|sums| sums.0 > 0.0).map(|sums| (sums.1 / sums.0).exp()).collect();
+    States::Matched { inside: Ratio::over(&inside, choices), pairs: matched }
+}
+
+fn at(shown: &[Option<Shown>], process: usize) -> Option<Shown> {
+    shown.get(process).copied().flatten()
 }
 
 fn state_pair(
-    (i, ours): (usize, &[Option<f64>]),
-    (j, theirs): (usize, &[Option<f64>]),
+    (i, ours): (usize, &[Option<Shown>]),
+    (j, theirs): (usize, &[Option<Shown>]),
     pairs: &[(usize, usize)],
     choices: usize,
 ) -> Option<StatePair> {
-    let ratios: Vec<f64> =
-        pairs.iter().filter_map(|&(p, q)| Some(ours.get(p).copied()?? / theirs.get(q).copied()??)).collect();
-    let ends = |rates: &[Option<f64>]| {
-        let shown = || rates.iter().flatten().copied();
-        Some((shown().min_by(f64::total_cmp)?, shown().max_by(f64::total_cmp)?))
+    let ratios: Vec<f64> = pairs.iter().filter_map(|&(p, q)| Some(at(ours, p)?.rate / at(theirs, q)?.rate)).collect();
+    let ends = |shown: &[Option<Shown>]| {
+        let rates = || shown.iter().flatten().map(|shown| shown.rate);
+        Some((rates().min_by(f64::total_cmp)?, rates().max_by(f64::total_cmp)?))
     };
     let ((low, high), (other_low, other_high)) = (ends(ours)?, ends(theirs)?);
     let ratio = Ratio::over(&ratios, choices);

@@ -8,13 +8,22 @@ use rigel_numerics::{Megahertz, Time};
 /// Repetitions that a process must have in a mode before its median speaks for the mode.
 const LEAST: usize = 3;
 
+/// A mode in one process.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Shown {
+    /// Operations per second of the median time in this mode.
+    pub(super) rate: f64,
+    /// Repetitions in it.
+    pub(super) repetitions: usize,
+}
+
 /// One mode of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ModeRates {
     /// Median core clock, MHz, where it was read.
     pub(super) clock: Option<f64>,
-    /// Operations per second in this mode, by position of the process in [`Cell::timed`]; `None` where it is not shown.
-    pub(super) rates: Vec<Option<f64>>,
+    /// By position of the process in [`Cell::timed`]; `None` where the process does not show it.
+    pub(super) shown: Vec<Option<Shown>>,
 }
 
 /// The modes of a cell.
@@ -70,35 +79,36 @@ fn states(
     ends: &[usize],
 ) -> Vec<ModeRates> {
     let modes = modality.modes.len();
-    let mut rates: Vec<Vec<Option<f64>>> = vec![Vec::with_capacity(ends.len()); modes];
+    let mut shown: Vec<Vec<Option<Shown>>> = vec![Vec::with_capacity(ends.len()); modes];
     let mut start = 0;
     for (row, &end) in cell.timed.iter().zip(ends) {
         let mut of_mode: Vec<Vec<u64>> = vec![Vec::new(); modes];
         for (&time, &clock) in times[start..end].iter().zip(&clocks[start..end]) {
-            if let Some(shown) = modality.mode_of(time, clock).and_then(|mode| of_mode.get_mut(mode)) {
-                shown.push(time.0);
+            if let Some(times) = modality.mode_of(time, clock).and_then(|mode| of_mode.get_mut(mode)) {
+                times.push(time.0);
             }
         }
-        for (rates, shown) in rates.iter_mut().zip(&mut of_mode) {
-            rates.push(rate_in_mode(shown, row.operations));
+        for (shown, times) in shown.iter_mut().zip(&mut of_mode) {
+            shown.push(in_mode(times, row.operations));
         }
         start = end;
     }
     let whole = |mode: &usize| modality.weight(*mode) >= Kind::TAIL_BELOW;
     (0..modes)
         .filter(whole)
-        .map(|mode| ModeRates { clock: modality.modes[mode].clock_mhz, rates: std::mem::take(&mut rates[mode]) })
+        .map(|mode| ModeRates { clock: modality.modes[mode].clock_mhz, shown: std::mem::take(&mut shown[mode]) })
         .collect()
 }
 
-/// Operations per second of the median time; `None` below [`LEAST`] repetitions.
-fn rate_in_mode(picoseconds: &mut [u64], operations: Option<u64>) -> Option<f64> {
-    if picoseconds.len() < LEAST {
+/// `None` below [`LEAST`] repetitions.
+fn in_mode(picoseconds: &mut [u64], operations: Option<u64>) -> Option<Shown> {
+    let repetitions = picoseconds.len();
+    if repetitions < LEAST {
         return None;
     }
-    let (middle, even) = (picoseconds.len() / 2, picoseconds.len().is_multiple_of(2));
-    let (below, &mut upper, _) = picoseconds.select_nth_unstable(middle);
-    let lower = below.iter().max().copied().filter(|_| even).unwrap_or(upper);
+    let (below, &mut upper, _) = picoseconds.select_nth_unstable(repetitions / 2);
+    let lower = below.iter().max().copied().filter(|_| repetitions.is_multiple_of(2)).unwrap_or(upper);
     let seconds = (lower as f64 + upper as f64) / 2.0 * 1e-12;
-    operations.filter(|_| seconds > 0.0).map(|operations| operations as f64 / seconds)
+    let rate = operations.filter(|_| seconds > 0.0)? as f64 / seconds;
+    Some(Shown { rate, repetitions })
 }

@@ -3,7 +3,7 @@
 use super::Evidence;
 use super::ceilings::Ceiling;
 use super::cells::{Cell, Index, Product};
-use super::compare::{Point, Side};
+use super::compare::{Point, Side, points};
 use super::modes::Modes;
 use super::row::Subject;
 use crate::rows::{FactRow, Probe, name_of};
@@ -32,7 +32,6 @@ pub(super) fn all<'a>(index: &'a Index<'a>, evidence: &Evidence<'_>) -> Vec<Meas
 
 impl<'a> Measured<'a> {
     fn of(product: Product<'a>, tiles: &'a [Cell<'a>], evidence: &Evidence<'_>) -> Self {
-        let points = |cell: &'a Cell<'a>| cell.timed.iter().filter_map(|row| Point::of(row)).collect::<Vec<_>>();
         let speed =
             |points: &[Point<'_>]| ratio_median(&points.iter().map(|point| point.rate).collect::<Vec<_>>()).ok();
         let excluded = tiles.iter().filter_map(|cell| {
@@ -43,7 +42,7 @@ impl<'a> Measured<'a> {
         let mut counting: Vec<(&'a Cell<'a>, Vec<Point<'a>>, f64)> = tiles
             .iter()
             .filter_map(|cell| {
-                let points = points(cell);
+                let points = points(cell, evidence.samples);
                 let speed = speed(&points)?;
                 Some((cell, points, speed))
             })
@@ -101,12 +100,13 @@ impl<'a> Measured<'a> {
             facts.push(subject.number("rate.per_clock", (per_clock, "op/cycle"), interval, words, ids));
         }
         let own = ceilings.iter().find(|c| c.path == self.product.path && c.triple == self.product.triple);
-        if let Some(ceiling) = own
-            && let (Some(top), Some(of)) = (ceiling.rate(), &ceiling.side)
+        if let Some(of) = own.and_then(Ceiling::best_side)
+            && let Some(share) = side.share_of(&of)
         {
             let evidence: Vec<_> = ids.iter().chain(&of.evidence).copied().collect();
-            let words = "rate over the path's own accepted ceiling".to_owned();
-            facts.push(subject.number("rate.of_ceiling", (rate / top, ""), None, words, &evidence));
+            let per = if side.per_cycle().is_some() && of.per_cycle().is_some() { "cycle" } else { "time" };
+            let words = format!("rate over the path's own accepted ceiling, both per {per}");
+            facts.push(subject.number("rate.of_ceiling", (share, ""), None, words, &evidence));
         }
         if let Some(modes) = &self.modes {
             let subject = self.subject(Probe::Clocks);

@@ -109,10 +109,6 @@ impl StatePair {
             None => (self.lowest, self.highest),
         }
     }
-
-    fn decides(&self) -> bool {
-        self.ratio.is_some_and(|ratio| ratio.decisive.is_some())
-    }
 }
 
 /// Which clock states a comparison has to live with.
@@ -120,8 +116,14 @@ impl StatePair {
 pub enum States {
     /// One state on both sides.
     One,
-    /// Several, told apart by a measured clock: pairs at the same clock.
-    Matched(Vec<StatePair>),
+    /// Several, told apart by a measured clock.
+    Matched {
+        /// The ratio inside matched states, one value a process: the geometric mean over the states that the process
+        /// shows on both sides, weighted by repetitions. `None` when no process shows a state on both sides.
+        inside: Option<Ratio>,
+        /// Pairs of states at the same clock.
+        pairs: Vec<StatePair>,
+    },
     /// Several modes and no clock: every pair of modes.
     Unmatched(Vec<StatePair>),
 }
@@ -142,8 +144,9 @@ impl Comparison {
     ///
     /// * One state: the band of the time ratio. Where cycles are known and lie in another band, the doubt is
     ///   [`Doubt::TimeAgainstCycles`]: a clock that differed between the two sides is no property of the unit.
-    /// * States told apart by a clock: the band that every matched pair gives, if enough processes show both states of
-    ///   at least one. The time ratio is not asked: it mixes states in unknown shares.
+    /// * States told apart by a clock: the band that the ratio inside matched states and every matched pair give. The
+    ///   time ratio is not asked: it mixes states in unknown shares. Without enough processes that show a state on both
+    ///   sides the doubt is [`Doubt::ClockStates`].
     /// * Modes without a clock: the band that the time ratio and every pair of modes give.
     ///
     /// A pair that too few processes show counts with the whole range of its processes. That range has no coverage, but
@@ -157,17 +160,17 @@ impl Comparison {
                     _ => Ok(time),
                 };
             }
-            States::Matched(pairs) => (pairs, None),
-            States::Unmatched(pairs) => (pairs, Some(self.time.band(threshold)?)),
+            States::Matched { inside, pairs } => {
+                let inside = inside.and_then(|inside| inside.band(threshold).ok());
+                (pairs, inside.ok_or(Doubt::ClockStates)?)
+            }
+            States::Unmatched(pairs) => (pairs, self.time.band(threshold)?),
         };
-        if whole.is_none() && !pairs.iter().any(StatePair::decides) {
-            return Err(Doubt::ClockStates);
-        }
         let of_pairs = pairs.iter().map(|pair| {
             let (low, high) = pair.range();
             Band::of(low, high, threshold)
         });
-        let mut bands: Vec<Band> = of_pairs.chain(whole).collect();
+        let mut bands: Vec<Band> = of_pairs.chain([whole]).collect();
         bands.dedup();
         match bands[..] {
             [band] => Ok(band),
@@ -180,7 +183,9 @@ impl Comparison {
         let ends = |ratio: &Ratio| ratio.decisive.map(|interval| (interval.low, interval.high));
         match &self.states {
             States::One => [Some(self.time), self.cycles].iter().flatten().filter_map(ends).collect(),
-            States::Matched(pairs) => pairs.iter().map(StatePair::range).collect(),
+            States::Matched { inside, pairs } => {
+                pairs.iter().map(StatePair::range).chain(inside.iter().filter_map(ends)).collect()
+            }
             States::Unmatched(pairs) => pairs.iter().map(StatePair::range).chain(ends(&self.time)).collect(),
         }
     }
@@ -196,7 +201,12 @@ impl fmt::Display for Comparison {
                     None => Ok(()),
                 };
             }
-            States::Matched(pairs) => ("in matched clock states", pairs),
+            States::Matched { inside, pairs } => {
+                if let Some(inside) = inside {
+                    write!(f, ", inside matched clock states {inside}")?;
+                }
+                ("state by state", pairs)
+            }
             States::Unmatched(pairs) => ("over pairs of modes", pairs),
         };
         let texts: Vec<String> = pairs

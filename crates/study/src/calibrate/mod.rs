@@ -153,9 +153,71 @@ impl fmt::Display for Table {
             let rate = format!("{:.2} %", line.rate() * 100.0);
             let interval = format!("{:.2} to {:.2} %", low * 100.0, high * 100.0);
             let Line { planted: p, counted: c, limit, .. } = line;
-            let text = format!("{p:planted$}  {c:counted$}  {times:>13}  {rate:>8}  {interval:>19}  {limit:15}  {kept}");
+            let text =
+                format!("{p:planted$}  {c:counted$}  {times:>13}  {rate:>8}  {interval:>19}  {limit:15}  {kept}");
             writeln!(f, "{}", text.trim_end())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(count: u32, of: u32, limit: Limit) -> Line {
+        Line { planted: "a ratio".into(), counted: "a word".into(), count, of, limit }
+    }
+
+    #[test]
+    fn limits_are_kept_or_not() {
+        assert_eq!(line(25, 1000, Limit::AtMost(0.025)).passes(), Some(true));
+        assert_eq!(line(26, 1000, Limit::AtMost(0.025)).passes(), Some(false));
+        assert_eq!(line(989, 1000, Limit::AtLeast(0.99)).passes(), Some(false));
+        assert_eq!(line(1, 1000, Limit::Never).passes(), Some(false));
+        assert_eq!(line(0, 1000, Limit::Never).passes(), Some(true));
+        assert_eq!(line(500, 1000, Limit::Shown).passes(), None);
+        assert_eq!(line(0, 0, Limit::Never).passes(), None);
+        let table = |lines| Table { family: Family::Verdicts, seed: 1, lines };
+        assert!(table(vec![line(9, 9, Limit::Shown), line(0, 9, Limit::Never)]).passes());
+        assert!(!table(vec![line(0, 9, Limit::Never), line(1, 9, Limit::Never)]).passes());
+    }
+
+    #[test]
+    fn a_table_prints_its_columns_under_each_other() {
+        let lines = vec![line(3, 400, Limit::AtMost(0.025)), line(0, 10_000, Limit::Never)];
+        let text = Table { family: Family::Verdicts, seed: 7, lines }.to_string();
+        let expected = "\
+verdicts (simulated, seed 7)
+planted  counted          times      rate        95 % interval  limit            kept
+a ratio  a word        3 of 400    0.75 %       0.15 to 2.18 %  at most 2.5 %    yes
+a ratio  a word      0 of 10000    0.00 %       0.00 to 0.04 %  none             yes
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn equal_seeds_give_equal_tables_whatever_the_family() {
+        for family in Family::ALL {
+            assert_eq!(family.run(5, 6), family.run(5, 6));
+            assert!(family.run(5, 0).passes());
+        }
+    }
+
+    /// A broken rule misses its limits by far: 60 devices a line see it, while the limits themselves need thousands.
+    #[test]
+    fn no_limit_is_missed_beyond_chance() {
+        for family in Family::ALL {
+            for line in family.run(11, 60).lines {
+                let (low, high) = line.bounds();
+                let possible = match line.limit {
+                    Limit::AtMost(share) => low <= share,
+                    Limit::AtLeast(share) => high >= share,
+                    Limit::Never => line.count == 0,
+                    Limit::Shown => true,
+                };
+                assert!(possible, "{line:?}");
+            }
+        }
     }
 }

@@ -51,16 +51,58 @@ pub fn verdicts(seed: u64, n: u32) -> Table {
     use Deciding::{Both, Ceiling, Product};
     use States::{Any, Told, Untold};
     let lines = vec![
-        bench.line("at 1.50, product", Any, "accelerated", accelerated(1.5, Product), is_accelerated, Limit::AtMost(0.025)),
-        bench.line("at 1.50, ceiling", Any, "accelerated", accelerated(1.5, Ceiling), is_accelerated, Limit::AtMost(0.025)),
+        bench.line(
+            "at 1.50, product",
+            Any,
+            "accelerated",
+            accelerated(1.5, Product),
+            is_accelerated,
+            Limit::AtMost(0.025),
+        ),
+        bench.line(
+            "at 1.50, ceiling",
+            Any,
+            "accelerated",
+            accelerated(1.5, Ceiling),
+            is_accelerated,
+            Limit::AtMost(0.025),
+        ),
         bench.line("at 1.50, both", Any, "accelerated", accelerated(1.5, Both), is_accelerated, Limit::AtMost(0.025)),
         bench.line("at 1.35, product", Any, "accelerated", accelerated(1.35, Product), is_accelerated, Limit::Never),
         bench.line("at 1.35, ceiling", Any, "accelerated", accelerated(1.35, Ceiling), is_accelerated, Limit::Never),
         bench.line("at 1.65, both", Any, "not accelerated", accelerated(1.65, Both), is_not, Limit::Never),
-        bench.line("at 1.65, both, states told", Told, "undecided", accelerated(1.65, Both), undecided, Limit::AtMost(0.1)),
-        bench.line("at 1.35, both, states told", Told, "undecided", accelerated(1.35, Both), undecided, Limit::AtMost(0.1)),
-        bench.line("at 1.65, both, states untold", Untold, "undecided", accelerated(1.65, Both), undecided, Limit::Shown),
-        bench.line("at 1.35, both, states untold", Untold, "undecided", accelerated(1.35, Both), undecided, Limit::Shown),
+        bench.line(
+            "at 1.65, both, states told",
+            Told,
+            "undecided",
+            accelerated(1.65, Both),
+            undecided,
+            Limit::AtMost(0.1),
+        ),
+        bench.line(
+            "at 1.35, both, states told",
+            Told,
+            "undecided",
+            accelerated(1.35, Both),
+            undecided,
+            Limit::AtMost(0.1),
+        ),
+        bench.line(
+            "at 1.65, both, states untold",
+            Untold,
+            "undecided",
+            accelerated(1.65, Both),
+            undecided,
+            Limit::Shown,
+        ),
+        bench.line(
+            "at 1.35, both, states untold",
+            Untold,
+            "undecided",
+            accelerated(1.35, Both),
+            undecided,
+            Limit::Shown,
+        ),
         bench.line("at 1.10 over C", Any, "win", win(1.1), is_win, Limit::AtMost(0.025)),
         bench.line("at 0.99 over C", Any, "win", win(0.99), is_win, Limit::Never),
         bench.line("at 1.21 over C", Any, "no win", win(1.21), is_no_win, Limit::Never),
@@ -88,7 +130,8 @@ impl Bench {
         counts: impl Fn(&str) -> bool + Sync,
         limit: Limit,
     ) -> Line {
-        let seeds: Vec<u64> = (0u64..).map(|i| self.seed.wrapping_add(i)).filter(|&s| states.has(s)).take(self.n as usize).collect();
+        let seeds: Vec<u64> =
+            (0u64..).map(|i| self.seed.wrapping_add(i)).filter(|&s| states.has(s)).take(self.n as usize).collect();
         let count = seeds.par_iter().map(|&truth| u32::from(counts(&word(self, truth)))).sum();
         Line { planted: planted.to_owned(), counted: counted.to_owned(), count, of: self.n, limit }
     }
