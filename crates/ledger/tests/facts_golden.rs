@@ -177,7 +177,7 @@ fn plan() -> Plan {
         limits: Limits { timeout_s: 60.0, memory_mib: 0 },
         matches: Match { triple: HALF, judged: vec![] },
         baselines: Baselines { a: "scalar".into(), b: "tiled".into(), c: "older".into(), d: "matrix".into() },
-        select: Select { paths: vec![], triples: vec![] },
+        select: Select { paths: vec![], triples: vec![], filter: String::new() },
         types: TypesAxes { shapes: vec![Shape::cube(8), Shape::cube(9)], recipes: vec![Recipe::NearNormal] },
         throughput: ThroughputAxes {
             shapes: vec![BIG, SMALL],
@@ -386,7 +386,8 @@ fn a_ceiling_off_its_plateau_is_not_accepted() {
         }
     }
     assert_eq!(run.value("matrix", Some(HALF), "ceiling.plateau"), "no");
-    assert!(!run.facts().iter().any(|fact| fact.name == "ceiling" && fact.triple == Some(HALF)));
+    let accepted = |fact: &FactRow| fact.name == "ceiling" && fact.path == "matrix" && fact.triple == Some(HALF);
+    assert!(!run.facts().iter().any(accepted));
     assert_eq!(run.value("matrix", Some(NARROW), "verdict.acceleration"), "undecided: no ceiling");
 
     // Without clocks the same step is seen in time.
