@@ -12,14 +12,6 @@ pub const CHAINS: [usize; 4] = [4, 10, 12, 14];
 /// Numbers of chains of the integer loop, which needs a register for the product.
 pub const INTEGER_CHAINS: [usize; 4] = [2, 4, 8, 12];
 
-fn six(_chain: usize) -> Rule {
-    Rule::Affine { multiplier: 1, increment: 6 }
-}
-
-fn twelve(_chain: usize) -> Rule {
-    Rule::Affine { multiplier: 1, increment: 12 }
-}
-
 macro_rules! fma_loop {
     ($name:ident, $run:ident, $type:ty, $lanes:literal, $load:ident, $store:ident, $spread:ident, $step:ident) => {
         /// # Safety
@@ -44,7 +36,13 @@ macro_rules! fma_loop {
         /// One fused multiply–add a step.
         pub fn $name(chains: usize) -> Option<Loop<$type>> {
             let body = by_chains!(chains, $run, [4, 10, 12, 14])?;
-            Some(Loop { chains, lanes: $lanes, operations: 2 * $lanes, rule: six, body })
+            Some(Loop {
+                chains,
+                lanes: $lanes,
+                operations: 2 * $lanes,
+                rule: Rule { multiplier: 1, increment: 6 },
+                body,
+            })
         }
     };
 }
@@ -76,5 +74,5 @@ unsafe fn run_i32<const N: usize>(steps: u64, lanes: &mut [i32]) {
 /// One `VPMADDWD` and one `VPADDD` a step: two products and two additions per 32-bit lane.
 pub fn madd_i16(chains: usize) -> Option<Loop<i32>> {
     let body = by_chains!(chains, run_i32, [2, 4, 8, 12])?;
-    Some(Loop { chains, lanes: 8, operations: 32, rule: twelve, body })
+    Some(Loop { chains, lanes: 8, operations: 32, rule: Rule { multiplier: 1, increment: 12 }, body })
 }

@@ -39,7 +39,7 @@ macro_rules! vector_loop {
         $(#[$doc])*
         pub fn $name(chains: usize) -> Option<Loop<$type>> {
             let body = by_chains!(chains, $run, [2, 8, 12, 16, 24])?;
-            let rule = |_| Rule::Affine { multiplier: 1, increment: $increment };
+            let rule = Rule { multiplier: 1, increment: $increment };
             Some(Loop { chains, lanes: $lanes, operations: $operations, rule, body })
         }
     };

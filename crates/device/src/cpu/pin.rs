@@ -42,18 +42,44 @@ pin!(
     pin_i32, i32, reg "/* {0:e} */", reg "/* {0:w} */"
 );
 
-/// Eight i16 in a vector register, where the target has one of 128 bits.
-#[inline(always)]
-pub fn pin_i16x8(value: [i16; 8]) -> [i16; 8] {
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    {
-        // SAFETY: both types are 128 bits in which every pattern is a value.
-        let mut vector: std::arch::x86_64::__m128i = unsafe { std::mem::transmute(value) };
-        // SAFETY: the block is empty; registers, memory and flags stay as they are.
-        unsafe { std::arch::asm!("/* {0} */", inout(xmm_reg) vector, options(nomem, nostack, preserves_flags)) };
-        // SAFETY: as above.
-        unsafe { std::mem::transmute(vector) }
-    }
-    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
-    std::hint::black_box(value)
+macro_rules! pin_vector {
+    ($(#[$doc:meta])* $name:ident, $type:ty, $x86:ident, $arm:ident) => {
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name(value: $type) -> $type {
+            #[cfg(target_arch = "x86_64")]
+            {
+                // SAFETY: both types are 128 bits in which every pattern is a value.
+                let mut vector = unsafe { std::mem::transmute::<$type, std::arch::x86_64::$x86>(value) };
+                // SAFETY: the block is empty; registers, memory and flags stay as they are.
+                unsafe { std::arch::asm!("/* {0} */", inout(xmm_reg) vector, options(nomem, nostack, preserves_flags)) };
+                // SAFETY: as above.
+                unsafe { std::mem::transmute::<std::arch::x86_64::$x86, $type>(vector) }
+            }
+            #[cfg(target_arch = "aarch64")]
+            {
+                // SAFETY: both types are 128 bits in which every pattern is a value.
+                let mut vector = unsafe { std::mem::transmute::<$type, std::arch::aarch64::$arm>(value) };
+                // SAFETY: the block is empty; registers, memory and flags stay as they are.
+                unsafe { std::arch::asm!("/* {0:v} */", inout(vreg) vector, options(nomem, nostack, preserves_flags)) };
+                // SAFETY: as above.
+                unsafe { std::mem::transmute::<std::arch::aarch64::$arm, $type>(vector) }
+            }
+            #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+            std::hint::black_box(value)
+        }
+    };
 }
+
+pin_vector!(
+    /// Four f32 in a vector register.
+    pin_f32x4, [f32; 4], __m128, float32x4_t
+);
+pin_vector!(
+    /// Two f64 in a vector register.
+    pin_f64x2, [f64; 2], __m128d, float64x2_t
+);
+pin_vector!(
+    /// Eight i16 in a vector register.
+    pin_i16x8, [i16; 8], __m128i, int16x8_t
+);

@@ -6,21 +6,16 @@ use rigel_numerics::{Format, Triple};
 
 /// Candidate launch tiles, best guess first; extents are rounded up to the kernel's register tile when they run.
 ///
-/// Chosen for a first-level cache of 32 KiB, which holds a panel of A of 14 rows × 2048 bytes, and a second level of
-/// 1 MiB, which holds `nc` columns of B of the same depth.
-pub fn tiles(path: Path, triple: Triple) -> Vec<Blocking> {
-    // Depth of a slab in bytes of one packed row, so that panels of all element sizes take the same cache.
-    let bytes = match (path, triple.c) {
-        (_, Format::F64) => 8,
-        (Path::Avx512Vnni, _) => 1,
-        (Path::Avx512Bf16, _) => 2,
-        (Path::Scalar, _) => 4,
-        (_, Format::I32) => 2,
-        _ => 4,
-    };
-    [(112, 2048, 256), (112, 1536, 384), (56, 2048, 256), (196, 1024, 512)]
-        .map(|(mc, row_bytes, nc)| Blocking::new(mc, row_bytes / bytes, nc))
-        .to_vec()
+/// Deep slabs come first, because C is read and written once a slab; the smaller tiles make pieces enough for
+/// many cores or small shapes.
+pub fn tiles(_path: Path, triple: Triple) -> Vec<Blocking> {
+    let deepest = if triple.c == Format::F64 { 1024 } else { 2048 };
+    vec![
+        Blocking::new(112, deepest, 256),
+        Blocking::new(112, deepest / 2, 128),
+        Blocking::new(56, 512, 256),
+        Blocking::new(28, 512, 64),
+    ]
 }
 
 #[cfg(test)]
