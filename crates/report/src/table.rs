@@ -46,7 +46,7 @@ impl Table {
 
     /// As an HTML table; on narrow screens every row becomes a card whose lines carry the column's name.
     pub(crate) fn html(&self, file: &str) -> String {
-        let mut out = String::from("<table class=\"rows\"><thead><tr>");
+        let mut out = String::from("<div class=\"scroll\"><table class=\"rows\"><thead><tr>");
         for (name, numeric) in self.columns.iter().zip(&self.numeric) {
             write!(out, "<th scope=\"col\"{}>{}</th>", class_of(*numeric), markup(name)).unwrap_or(());
         }
@@ -59,7 +59,7 @@ impl Table {
             }
             out.push_str("</tr>\n");
         }
-        out.push_str("</tbody></table>\n");
+        out.push_str("</tbody></table></div>\n");
         if self.left_out > 0 {
             let (shown, total) = (crate::numbers::count(self.rows.len()), crate::numbers::count(self.total()));
             writeln!(

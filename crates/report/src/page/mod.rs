@@ -156,9 +156,9 @@ fn figure(reading: &Reading<'_>, drawing: &Drawing) -> String {
     ));
     if !drawing.rows.rows.is_empty() {
         let rows = counted(drawing.rows.total(), "row");
-        out.push_str(&format!("<details><summary>{rows} behind this figure</summary>\n<div class=\"scroll\">"));
+        out.push_str(&format!("<details><summary>{rows} behind this figure</summary>\n"));
         out.push_str(&drawing.rows.html("the run's files"));
-        out.push_str("</div></details>\n");
+        out.push_str("</details>\n");
     }
     out.push_str("</figure>\n");
     out

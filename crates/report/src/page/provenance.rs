@@ -34,7 +34,10 @@ pub(super) fn section(source: Source<'_>) -> String {
             table.push(|| vec![file.name.clone(), rows, file.digest.clone()]);
         }
         let n = counted(table.total(), "file");
-        out.push_str(&format!("<h3>Files</h3>\n<details><summary>{n} and their digests</summary>\n<div class=\"scroll\">{}</div></details>\n", table.html("MANIFEST")));
+        out.push_str(&format!(
+            "<h3>Files</h3>\n<details><summary>{n} and their digests</summary>\n{}</details>\n",
+            table.html("MANIFEST")
+        ));
     }
     out.push_str(&format!(
         "<p class=\"note\">Digests show that files belong together, not who wrote them. This page again: <code>{}</code>; check it: <code>rigel verify {}</code></p>\n</footer>\n",

@@ -383,7 +383,7 @@ pub fn plan() -> Plan {
             c: "avx2-fma".to_owned(),
             d: String::new(),
         },
-        select: Select { paths: Vec::new(), triples: Vec::new() },
+        select: Select { paths: Vec::new(), triples: Vec::new(), filter: String::new() },
         types: TypesAxes { shapes: vec![Shape::cube(8)], recipes: vec![Recipe::Uniform] },
         throughput: ThroughputAxes {
             shapes: [512, 1024, 2048].map(Shape::cube).to_vec(),
