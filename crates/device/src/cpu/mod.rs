@@ -111,9 +111,8 @@ impl Device for Cpu {
         offers::offers(self.pool.threads())
     }
 
-    fn tiles(&self, path: &str, triple: Triple) -> Vec<String> {
-        let path = path.parse().unwrap_or(Path::Tiled);
-        tiles::tiles(path, triple).iter().map(Blocking::to_string).collect()
+    fn tiles(&self, _path: &str, triple: Triple) -> Vec<String> {
+        tiles::tiles(triple).iter().map(Blocking::to_string).collect()
     }
 
     fn tile_extents(&self, _path: &str, _triple: Triple, tile: &str) -> Option<Shape> {
@@ -163,7 +162,7 @@ impl Device for Cpu {
             path: Path::Scalar.name().into(),
             triple,
             shape: Shape::cube(2),
-            tile: tiles::tiles(Path::Scalar, triple)[0].to_string(),
+            tile: tiles::tiles(triple)[0].to_string(),
         };
         let mut product = self.compile(&spec).map_err(|e| e.to_string())?;
         product.load().map_err(|e| e.to_string())?;
