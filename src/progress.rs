@@ -9,13 +9,12 @@ use std::io::IsTerminal;
 /// A bar on a terminal; elsewhere one line for each finished cell.
 pub struct Progress {
     bar: Option<ProgressBar>,
-    odd: usize,
 }
 
 impl Progress {
     /// Looks at standard error to decide.
     pub fn new() -> Self {
-        Progress { bar: std::io::stderr().is_terminal().then(|| ProgressBar::new(0)), odd: 0 }
+        Progress { bar: std::io::stderr().is_terminal().then(|| ProgressBar::new(0)) }
     }
 
     fn say(&self, text: &str) {
@@ -30,11 +29,6 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
-    }
-
-    /// Rows so far that are neither right nor absent.
-    pub fn odd(&self) -> usize {
-        self.odd
     }
 }
 
@@ -61,9 +55,6 @@ impl Observer for Progress {
     }
 
     fn row(&mut self, row: &CellRow) {
-        if !matches!(row.outcome, Outcome::Right | Outcome::Absent) {
-            self.odd += 1;
-        }
         match &self.bar {
             Some(bar) => {
                 bar.inc(1);

@@ -60,8 +60,3 @@ pub fn good(text: &str) -> String {
 pub fn bad(text: &str) -> String {
     paint(text, "31", std::io::stdout().is_terminal())
 }
-
-/// A word that asks for care on standard output.
-pub fn careful(text: &str) -> String {
-    paint(text, "33", std::io::stdout().is_terminal())
-}

@@ -39,7 +39,7 @@ pub fn list(args: &PlanArgs) -> anyhow::Result<Exit> {
         table.print(args.format)?;
         return Ok(Exit::Fine);
     }
-    let expansion = Expansion::new(&planned.plan, planned.device.as_ref(), &args.filter);
+    let expansion = Expansion::new(&planned.plan, planned.device.as_ref());
     let e = estimate(&expansion, &units);
     let mut table = Table::new(&["rows", "samples", "bytes", "seconds", "about"]);
     let about = format!("{}B, {}", engineering(e.bytes as f64), duration(e.seconds));

@@ -1,5 +1,6 @@
 //! Which file answers which command?
 
+mod calibrate;
 mod compare;
 mod completions;
 mod devices;
@@ -25,7 +26,7 @@ pub fn dispatch(command: Command) -> anyhow::Result<Exit> {
         Command::List(args) => list::list(&args),
         Command::Run(args) => run::run(&args),
         Command::Verify(args) => verify::verify(&args),
-        Command::Calibrate(_) => Ok(Exit::Fine),
+        Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Merge(args) => merge::merge(&args),
         Command::Explain(args) => explain::explain(&args),

@@ -42,7 +42,9 @@ pub fn resolve(args: &PlanArgs) -> anyhow::Result<Planned> {
     if let Some(timeout) = args.timeout {
         plan.limits.timeout_s = timeout;
     }
-    narrow(&mut plan, device.as_ref(), &args.filter);
+    if !args.filter.is_empty() {
+        plan.select.filter.clone_from(&args.filter);
+    }
     // What the options made of the plan is checked by the same rules as a plan file.
     let text = plan.to_toml();
     let plan = Plan::parse(&text, "the plan with its options").map_err(|e| failure(Exit::Usage, e))?;
@@ -58,25 +60,9 @@ fn probe(name: &str) -> anyhow::Result<rigel_ledger::Probe> {
     })
 }
 
-/// Writes a filter into the plan, so that the run's plan says what was left out.
-fn narrow(plan: &mut Plan, device: &dyn Device, filter: &str) {
-    if filter.trim().is_empty() {
-        return;
-    }
-    let kept = Expansion::new(plan, device, filter);
-    let mut paths: Vec<String> = kept.offers.iter().map(|o| o.path.clone()).collect();
-    let mut triples: Vec<_> = kept.offers.iter().map(|o| o.triple).collect();
-    paths.sort();
-    paths.dedup();
-    triples.sort();
-    triples.dedup();
-    plan.select.paths = if paths.is_empty() { vec!["none".into()] } else { paths };
-    plan.select.triples = triples;
-}
-
 /// The units of a plan on a device, in this shard.
 pub fn units(args: &PlanArgs, planned: &Planned) -> Vec<Unit> {
-    let expansion = Expansion::new(&planned.plan, planned.device.as_ref(), &args.filter);
+    let expansion = Expansion::new(&planned.plan, planned.device.as_ref());
     let units = expansion.units();
     match args.partition {
         Some(partition) => {

@@ -119,6 +119,9 @@ pub struct Select {
     /// Type triples.
     #[schemars(with = "Vec<String>")]
     pub triples: Vec<Triple>,
+    /// Words that `path triple` must all contain, case ignored; empty = no filter.
+    #[serde(default)]
+    pub filter: String,
 }
 
 /// Axes of the probe `types`.

@@ -64,9 +64,10 @@ fn write_plan(plan: &Plan, out: &mut String) -> std::fmt::Result {
     writeln!(out, "\n[match]\ntriple = {}\njudged = {judged}", quoted(&triple.to_string()))?;
     let Baselines { a, b, c, d } = baselines;
     writeln!(out, "\n[baselines]\na = {}\nb = {}\nc = {}\nd = {}", quoted(a), quoted(b), quoted(c), quoted(d))?;
-    let Select { paths, triples } = select;
+    let Select { paths, triples, filter } = select;
     let triples = list(triples.iter().map(Triple::to_string));
     writeln!(out, "\n[select]\npaths = {}\ntriples = {triples}", list(paths.iter().cloned()))?;
+    writeln!(out, "filter = {}", quoted(filter))?;
     let TypesAxes { shapes, recipes } = types;
     writeln!(out, "\n[types]\nshapes = {}", list(shapes.iter().map(Shape::to_string)))?;
     writeln!(out, "recipes = {}", list(recipes.iter().map(|recipe| recipe.name().to_owned())))?;
@@ -191,10 +192,12 @@ fn baselines(root: &Section<'_>, base: Option<&Baselines>) -> Result<Baselines, 
 }
 
 fn select(root: &Section<'_>, base: Option<&Select>) -> Result<Select, PlanError> {
-    let s = root.open("select", &["paths", "triples"])?;
+    let s = root.open("select", &["paths", "triples", "filter"])?;
+    let filter = Some(base.map(|b| b.filter.clone()).unwrap_or_default());
     Ok(Select {
         paths: s.list("paths", &format!("a list of: {PATH}"), base.map(|b| b.paths.clone()), path)?,
         triples: s.list("triples", &format!("a list of: {TRIPLE}"), base.map(|b| b.triples.clone()), triple)?,
+        filter: s.text("filter", "words of path and triple, separated by spaces", filter, |text| Ok(text.to_owned()))?,
     })
 }
 

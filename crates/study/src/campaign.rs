@@ -151,7 +151,7 @@ impl Campaign<'_> {
             Ok(cells) => cells,
             Err(ended) => return Ok(ended),
         };
-        let mut block = id.to_owned();
+        let mut block = resume::current(self.writer.cells(), id);
         for process in 0..processes {
             loop {
                 let missing: Vec<Identity> = cells.iter().filter(|c| !self.has_row(c, process)).cloned().collect();

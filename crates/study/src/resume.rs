@@ -1,7 +1,7 @@
 //! What does a run that was begun already know, and what of it must be measured again?
 
 use crate::units::same_but_tile;
-use rigel_ledger::rows::{CellRow, Identity, Outcome};
+use rigel_ledger::rows::{CellRow, Identity, Outcome, Work};
 use rigel_ledger::store::{RunWriter, StoreError};
 
 /// What earlier rows say of a block cell whose launch tile is open.
@@ -32,21 +32,32 @@ pub fn drop_partial(
     cells: &[Identity],
     processes: u32,
 ) -> Result<(), StoreError> {
-    let mine = |row: &CellRow| base(&row.block) == block;
+    let takes_part = |cell: &&Identity| known(writer.cells(), cell).is_none_or(|known| known.takes_part);
+    let expected: Vec<Identity> = cells.iter().filter(takes_part).cloned().collect();
     for process in 0..processes {
-        let there = writer.cells().iter().filter(|r| mine(r) && r.process == process).count();
-        let measured = |r: &CellRow| mine(r) && r.process == process && r.repetitions.is_some();
-        let any = writer.cells().iter().any(measured);
-        let left_out = |cell: &Identity| {
-            let rows = writer.cells();
-            known(rows, cell).is_some_and(|k| !k.takes_part) && !rows.iter().any(|r| same_but_tile(cell, r) && r.process == process)
+        let mine = |row: &CellRow| {
+            base(&row.block) == block
+                && row.process == process
+                && expected.iter().any(|cell| cell.tile == row.tile || same_but_tile(cell, row))
         };
-        let expected = cells.iter().filter(|cell| !left_out(cell)).count();
-        if any && there < expected {
-            writer.discard(measured)?;
+        let there = expected.iter().filter(|cell| {
+            let tiled = cell.work != Work::Gemm;
+            let same = |row: &CellRow| if tiled { row.identity() == **cell } else { same_but_tile(cell, row) };
+            writer.cells().iter().any(|row| row.process == process && same(row))
+        });
+        let there = there.count();
+        if there > 0 && there < expected.len() {
+            writer.discard(mine)?;
         }
     }
     Ok(())
+}
+
+/// The name under which a block goes on: that of its rows with the highest `~n`.
+pub fn current(rows: &[CellRow], id: &str) -> String {
+    let number = |block: &str| block.rsplit_once('~').and_then(|(_, n)| n.parse::<u32>().ok()).unwrap_or(0);
+    let mine = rows.iter().map(|row| row.block.as_str()).filter(|block| base(block) == id);
+    mine.max_by_key(|block| number(block)).unwrap_or(id).to_owned()
 }
 
 /// The id of a block that is measured again without a culprit: `~1`, `~2`, … behind the block's id.

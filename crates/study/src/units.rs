@@ -40,13 +40,13 @@ pub struct Expansion<'a> {
 }
 
 impl<'a> Expansion<'a> {
-    /// Selects the offers of `device` by the plan's `select` and a filter of words.
-    pub fn new(plan: &'a Plan, device: &'a dyn Device, filter: &str) -> Self {
+    /// Selects the offers of `device` by the plan's `select`.
+    pub fn new(plan: &'a Plan, device: &'a dyn Device) -> Self {
         let selected = |o: &Offer| {
             let (paths, triples) = (&plan.select.paths, &plan.select.triples);
             (paths.is_empty() || paths.contains(&o.path))
                 && (triples.is_empty() || triples.contains(&o.triple))
-                && crate::select::keeps(filter, &o.path, o.triple)
+                && crate::select::keeps(&plan.select.filter, &o.path, o.triple)
         };
         let offers = device.offers().into_iter().filter(selected).collect();
         Expansion { plan, device, offers }

@@ -39,7 +39,7 @@ impl Device for SimDevice {
             driver: truth.version.clone(),
             firmware: String::new(),
             toolchain: format!("rigel-device {}", env!("CARGO_PKG_VERSION")),
-            os: String::new(),
+            os: "none: software with planted facts".to_owned(),
             kernels: format!("truth, FNV-1a 64: {:016x}", key(&text)),
             clocks: format!("reference {} MHz, virtual", truth.clock.reference),
             features: Vec::new(),

@@ -192,7 +192,7 @@ pub(super) fn plan(matched: Triple) -> Plan {
             c: "simdgroup_matrix".to_owned(),
             d: "matmul2d".to_owned(),
         },
-        select: Select { paths: Vec::new(), triples: Vec::new() },
+        select: Select { paths: Vec::new(), triples: Vec::new(), filter: String::new() },
         types: TypesAxes { shapes: vec![SHAPE], recipes: vec![Recipe::NearNormal] },
         throughput: ThroughputAxes {
             shapes: vec![SHAPE],
