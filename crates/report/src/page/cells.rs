@@ -1,7 +1,7 @@
 //! Which cells do the verdicts rest on, and which cells did not count, and why?
 
-use crate::numbers::{count, counted, significant};
-use crate::reading::{Order, Reading};
+use crate::numbers::{count, counted_as, significant};
+use crate::reading::{Order, Reading, shape_words};
 use crate::table::Table;
 use crate::text::markup;
 use crate::verdicts::VerdictTable;
@@ -51,8 +51,9 @@ fn uncounted(reading: &Reading<'_>) -> String {
         });
     }
     let intro = format!(
-        "<p class=\"note\">{} stay in the file and enter no mean, no line of a figure and no verdict.</p>\n",
-        counted(rows, "row")
+        "<p class=\"note\">{} in the file and {} no mean, no line of a figure and no verdict.</p>\n",
+        counted_as(rows, "row stays", "rows stay"),
+        if rows == 1 { "enters" } else { "enter" }
     );
     format!("{intro}{}", table.html("cells.csv"))
 }
@@ -105,7 +106,7 @@ fn cited(reading: &Reading<'_>, table: &VerdictTable) -> String {
         by_cell.entry(row.cell).or_default().push(row);
     }
     let columns =
-        ["cell", "path", "type triple", "shape", "tile", "inputs", "processes", "repetitions", "median, ns", "outcome"];
+        ["cell", "path", "type triple", "shape", "tile", "inputs", "processes", "repetitions", "median", "outcome"];
     let mut out = String::from("<div class=\"scroll\"><table class=\"rows\"><thead><tr>");
     columns.iter().for_each(|c| out.push_str(&format!("<th scope=\"col\">{c}</th>")));
     out.push_str("</tr></thead><tbody>\n");
@@ -115,7 +116,7 @@ fn cited(reading: &Reading<'_>, table: &VerdictTable) -> String {
             id.to_string(),
             first.path.clone(),
             first.triple.pretty(),
-            first.shape.map(|s| s.to_string()).unwrap_or_default(),
+            first.shape.map(shape_words).unwrap_or_default(),
             first.tile.clone(),
             first.recipe.map(|r| r.name().to_owned()).unwrap_or_default(),
             rows.len().to_string(),
@@ -140,15 +141,15 @@ fn cited(reading: &Reading<'_>, table: &VerdictTable) -> String {
     out
 }
 
-/// The medians of the processes from the fastest to the slowest: `57730 … 58112`.
+/// The medians of the processes from the fastest to the slowest: `57.73 … 58.11 µs`.
 fn medians(rows: &[&CellRow]) -> String {
     let mut all: Vec<f64> = rows.iter().filter_map(|r| r.median_ns).filter(|m| m.is_finite()).collect();
     all.sort_unstable_by(f64::total_cmp);
-    match (all.first(), all.last()) {
-        (Some(low), Some(high)) if low == high => significant(*low, 5),
-        (Some(low), Some(high)) => format!("{} … {}", significant(*low, 5), significant(*high, 5)),
-        _ => String::new(),
-    }
+    let (Some(low), Some(high)) = (all.first(), all.last()) else { return String::new() };
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
+    let (factor, unit) = units.into_iter().find(|(factor, _)| high >= factor).unwrap_or((1.0, "ns"));
+    let print = |ns: f64| significant(ns / factor, 4);
+    if low == high { format!("{} {unit}", print(*low)) } else { format!("{} … {} {unit}", print(*low), print(*high)) }
 }
 
 fn outcomes(rows: &[&CellRow]) -> String {
