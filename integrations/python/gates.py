@@ -1,0 +1,188 @@
+"""Do error, tolerance, outcome and reason of a cell follow from its witness elements?
+
+An element's residual is |d - c| / sum of |a*b|, with d the device's value and c the exact product: both terms are rounded
+to a double once, then divided. It is also told in units in the last place of the output at c. Stored are those of the
+worst element, rounded up to three digits. Integer outputs are compared modulo their width: 0 or 1.
+"""
+
+import math
+from decimal import Decimal
+
+from number_formats import BITS, decode, is_integer, least_exponent, precision
+from rigel_inputs import round_up_3
+
+POISON = 0xA5A5A5A5A5A5A5A5
+LEAST_WITNESS = 16
+FAULTS = ("zeros for the product", "one k-step dropped", "one element swapped", "B transposed")
+CUTS = ("tf32", "f16", "bf16", "e4m3", "e5m2")
+ALIKE = ("zeros", "constant")
+UNSEEN = ", which would not have seen: "
+INFINITY = math.inf
+
+
+def rounded(n, exponent):
+    """n * 2^exponent, n >= 0, as the nearest double."""
+    try:
+        return n / (1 << -exponent) if exponent < 0 else float(n << exponent)
+    except OverflowError:
+        return INFINITY
+
+
+def scientific(x):
+    """A number as reasons hold it: the shortest digits that read back, `e` and the exponent."""
+    if x == 0 or math.isinf(x):
+        return "0e0" if x == 0 else "inf"
+    digits = Decimal(repr(x)).normalize()
+    figures = "".join(map(str, digits.as_tuple().digits))
+    return f"{figures[0]}{'.' if figures[1:] else ''}{figures[1:]}e{digits.adjusted()}"
+
+
+def largest_integer(recipe, name):
+    """The largest magnitude that a recipe of integers draws."""
+    return {"constant": 1, "zeros": 0}.get(recipe, 2 if name == "i2" else 4)
+
+
+class Tolerance:
+    """How far a right output of a triple may lie from the exact one at this K: relative * sum of |a*b| + absolute.
+
+    Every order of summation passes a term through at most K roundings of unit roundoff u = 2^-p of the declared
+    accumulate type: gamma = K*u / (1 - K*u). A narrower output adds its own u * (1 + gamma).
+    """
+
+    def __init__(self, formats, k, recipe):
+        a, b, c, accumulate = formats
+        least = min(precision(accumulate), precision(c))
+        integral = recipe in ALIKE + ("small-integers",)
+        self.exact = is_integer(c) or (
+            integral and k * largest_integer(recipe, a) * largest_integer(recipe, b) <= 1 << least)
+        self.relative = self.absolute = 0.0
+        if self.exact:
+            return
+        sums = k / 2.0 ** precision(accumulate)
+        gamma = sums / (1.0 - sums) if sums < 1.0 else INFINITY
+        stored = (1.0 + gamma) / 2.0 ** precision(c) if precision(c) < precision(accumulate) else 0.0
+        self.relative = gamma + stored
+        self.absolute = k * 2.0 ** least_exponent(accumulate) + 2.0 ** least_exponent(c)
+
+    def allowed(self, magnitude):
+        return 0.0 if self.exact else self.relative * magnitude + self.absolute
+
+
+def difference(dot, c, code):
+    """(|d - c| as a double, the same in units in the last place); infinite where d is."""
+    total, _, exponent = dot
+    value = decode(c, code)
+    if is_integer(c):
+        off = float((total - code) & (1 << BITS[c]) - 1 != 0)
+        return off, off
+    if value is None:
+        return INFINITY, INFINITY
+    s, e = value
+    common = min(e, exponent) if s else exponent
+    off = abs((total << exponent - common) - (s << e - common if s else 0))
+    top = total.bit_length() - 1 + exponent if total else -(1 << 30)
+    unit = max(top, least_exponent(c)) - (precision(c) - 1)
+    return rounded(off, common), rounded(off, common - unit)
+
+
+def unusable(formats, recipe, m, n, witness):
+    """What keeps a witness from being computed again, or None."""
+    a, b, c, _ = formats
+    for name in (a, b):
+        if name == "e8m0" and recipe not in ("uniform", "constant") or name == "i2" and recipe == "hostile-ladder":
+            return f"recipe {recipe} has no elements of format {name}"
+    needed = min(LEAST_WITNESS, m * n)
+    if len(witness) < needed:
+        return f"witness.csv holds {len(witness)} elements of it, at least {needed} are needed"
+    for row, column, code in witness:
+        if row >= m or column >= n or len(code) != (BITS[c] + 3) // 4 or int(code, 16) >> BITS[c]:
+            return f"witness ({row}, {column}) = {code} is no element of a {m}x{n} output of {c}"
+    return None
+
+
+class Look:
+    """What the witness of one cell says: `fault` or `error` and `ulps`."""
+
+    def __init__(self, inputs, formats, k, tolerance, witness, dots):
+        self.formats, self.tolerance, self.fault, self.operands = formats, tolerance, None, None
+        c, worst, ulps = formats[2], 0.0, 0.0
+        for row, column, text in witness:
+            code, place = int(text, 16), (row, column)
+            if place not in dots:
+                dots[place] = inputs.dot(formats, row, column, k)
+            dot = dots[place]
+            off, off_ulps = difference(dot, c, code)
+            if is_integer(c):
+                magnitude, relative = 1.0, off
+            else:
+                magnitude = rounded(dot[1], dot[2])
+                meaningless = off == INFINITY or magnitude in (0.0, INFINITY)
+                relative = 0.0 if off == 0.0 else INFINITY if meaningless else off / magnitude
+            finite = relative < INFINITY
+            inside = finite and off <= tolerance.allowed(magnitude)
+            if not inside and code == POISON & (1 << BITS[c]) - 1:
+                self.fault = f"element ({row}, {column}) was not written"
+            elif not finite and not (self.fault or "").endswith("written"):
+                self.fault = f"element ({row}, {column}) is not finite"
+            elif relative > worst:
+                worst, ulps = relative, off_ulps
+        self.error, self.ulps = (None, None) if self.fault else (round_up_3(worst), round_up_3(ulps))
+        if not self.fault and self.error > tolerance.relative and not is_integer(c):
+            self.operands = cut_operands(inputs, formats, k, tolerance, witness)
+
+    def judgements(self, outcome, reason, coarse_cap):
+        """(outcome, reason) as they would be had this been seen before timing, and after it.
+
+        Which planted faults the gate would have let pass is known to the gate alone: it is taken from the row.
+        """
+        if self.fault:
+            return [("wrong", f"{self.fault} {when} timing") for when in ("before", "after")]
+        blind = next((f for f in FAULTS if outcome == "mistrusted" and reason.endswith(f"planted fault: {f}")), None)
+        if blind:
+            return [("mistrusted", f"the gate would have passed a planted fault: {blind}")]
+        error, limit = self.error, self.tolerance.relative
+        if error <= limit:
+            return [("right", "")]
+        found = []
+        for when in ("before", "after"):
+            over = f"error {scientific(error)} {when} timing exceeds the tolerance {scientific(limit)}"
+            cap = f"the plan's coarse cap {scientific(coarse_cap)}"
+            if is_integer(self.formats[2]):
+                found.append(("wrong", f"{over}: integers are compared exactly"))
+            elif self.operands:
+                found.append(("imprecise", f"operands: cut to {self.operands} before the product; {over}"))
+            elif error <= coarse_cap:
+                found.append(("imprecise", f"{over}, inside {cap}"))
+            else:
+                found.append(("wrong", f"{over} and {cap}"))
+        return found
+
+
+def cut_operands(inputs, formats, k, tolerance, witness):
+    """The widest format to which operands were cut first if that explains every witness element, else None."""
+    a, b, c, accumulate = formats
+    widest = max(precision(a), precision(b))
+    for to in CUTS if accumulate == "f32" else ():
+        for to_nearest in (True, False) if precision(to) < widest else ():
+            way = [(to, to_nearest) if precision(to) < precision(name) else None for name in (a, b)]
+            for row, column, text in witness:
+                dot = inputs.dot(formats, row, column, k, way)
+                if dot is None or difference(dot, c, int(text, 16))[0] > tolerance.allowed(rounded(dot[1], dot[2])):
+                    break
+            else:
+                return to
+    return None
+
+
+def agrees(outcome, reason, judgement):
+    """Whether a row states a judgement; the faults that a wider limit would not have seen are known to the gate alone."""
+    rest = reason[len(judgement[1]):] if reason.startswith(judgement[1]) else None
+    return outcome == judgement[0] and (rest == "" or outcome == "imprecise" and (rest or "").startswith(UNSEEN))
+
+
+def inherited(siblings):
+    """What a cell of zeros or constants may state, from (outcome, reason, recipe) of its block's random siblings."""
+    if not siblings:
+        return [("mistrusted", "no random sibling in the block to inherit a gate from")]
+    return [(outcome, "" if outcome == "right" else f"as its random sibling {recipe}: {reason}")
+            for outcome, reason, recipe in siblings]

@@ -1,0 +1,341 @@
+"""Do the files of a run say what follows from them?
+
+Reads run directories and nothing else, with Python's standard library alone, and shares no code with `rigel verify`.
+
+    python3 verify.py RUN...
+
+Checks, one line each:
+
+    files       every file of MANIFEST is there and no other; digests and numbers of rows are those it states
+    provenance  plan.toml has the hash that run.json states; recipes and seed are those that are remade here
+    rows        headers, spelling and ranges of cells, facts and power; cell ids are those of their axes; keys are unique
+    evidence    the lines of samples.csv and witness.csv behind each cell row have the digest that the row states
+    statistics  repetitions, warm-up, median, 95 % interval, autocorrelation, effective n and clock follow from samples
+    gates       error, ulps, tolerance, outcome and reason follow from witness elements, whose inputs are remade from
+                the seed and multiplied exactly
+
+Bootstrap intervals, modes and facts are held to their digests only; `rigel verify` derives them as well. Exit code: 0
+when every check says yes, 1 when one says no, 2 when there is nothing that can be read.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import re
+import sys
+
+import cell_statistics as statistics
+import gates
+from blake3 import hash_many
+from cell_rows import (CELL, CELLS, NUMBER, PROBES, WITNESS_LINE, cells_of, key_of, number, sample_groups, times_of,
+                       witness_groups)
+from input_lines import Inputs
+from run_files import Fault, Lines, NotARun, digest_of, fields_of, listing, manifest_of, opened, text_of
+
+# Digest of the text of the input recipes that rigel_inputs.py follows.
+RECIPES = "a93f19ff97e80d053e75a9eb745b29f34c689204f1dab4d71134b3a7b887e52d"
+SCHEMA = 1
+FACTS = "probe,path,triple,shape,recipe,cache,name,value,unit,low,high,words,evidence"
+POWER = "meter,time_ns,value,unit,phase"
+CHECKS = ("files", "provenance", "rows", "evidence", "statistics", "gates")
+SHOWN, BATCH = 1000, 1 << 19
+
+
+class Verification:
+    """The checks of one run directory."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.items = dict.fromkeys(CHECKS, None)
+        self.failures = {check: [] for check in CHECKS}
+        self.manifest, self.plan, self.cells, self.spans = {}, {}, [], {}
+
+    def path(self, name):
+        return os.path.join(self.directory, *name.split("/"))
+
+    def say(self, check, name, line, what):
+        self.failures[check].append(Fault(self.path(name), line, what))
+
+    def run(self):
+        """Makes the checks; a fault of one keeps those from being made that rest on it."""
+        steps = (("files", self.files), ("provenance", self.provenance), ("rows", self.rows),
+                 ("evidence", self.evidence), ("gates", self.gates))
+        for check, step in steps:
+            try:
+                step()
+            except Fault as fault:
+                self.failures[check].append(fault)
+                break
+        return not any(self.failures.values())
+
+    def digest(self, name, digest, rows):
+        stated = self.manifest.get(name)
+        if stated is None:
+            return
+        if rows is not None and stated[0] != rows:
+            self.say("files", name, None, f"{rows} rows, MANIFEST states {stated[0]}: rows were added or are missing")
+        elif digest != stated[1]:
+            self.say("files", name, None, f"its digest is `{digest}`, MANIFEST states `{stated[1]}`: it was changed")
+
+    def files(self):
+        record, foreign, sealed = listing(self.directory)
+        if not sealed:
+            raise Fault(self.path("MANIFEST"), None, "is missing: the run was never sealed; resume it")
+        self.manifest = manifest_of(self.directory)
+        self.items["files"] = len(self.manifest)
+        for name in sorted(record - set(self.manifest)) + foreign:
+            self.say("files", name, None, "is no file of MANIFEST: it was added")
+        for name in sorted(set(self.manifest) - record):
+            self.say("files", name, None, "is missing")
+        self.records = sorted(name for name in record if name == "run.json" or name.startswith("runs/"))
+        layouts = sorted(name for name in record if name.startswith("layouts/"))
+        for name in ["plan.toml", *self.records, *layouts]:
+            digest, feeds = digest_of(self.path(name))
+            self.digest(name, digest, max(0, feeds - 1) if name.endswith(".csv") else None)
+
+    def provenance(self):
+        text = text_of(self.path("plan.toml"))
+        plan_hash = hash_many([text.encode()])[0]
+        self.plan = numbers_of(text)
+        self.items["provenance"], self.origins = len(self.records), {}
+        for name in self.records:
+            record = self.record(name)
+            self.origins[record["run"]] = (record["device"]["id"], record["device"]["driver"])
+            if record["plan_hash"] != plan_hash:
+                what = f"its hash is `{plan_hash}`, {name} states `{record['plan_hash']}`: the plan is another one"
+                raise Fault(self.path("plan.toml"), None, what)
+            if record["recipe_hash"] != RECIPES:
+                what = f"recipe_hash is `{record['recipe_hash']}`; rigel_inputs.py follows recipes of `{RECIPES}`"
+                self.say("provenance", name, None, what)
+            if record["seed"] != self.plan.get("seed"):
+                self.say("provenance", name, None, f"seed is {record['seed']}; the plan has {self.plan.get('seed')}")
+        if "thresholds.coarse_cap" not in self.plan:
+            raise Fault(self.path("plan.toml"), None, "has no coarse_cap under [thresholds]")
+        if "run.json" in self.records and len(self.records) > 1:
+            raise Fault(self.path("run.json"), None, "stands beside runs/: a merged run has no run.json")
+
+    def record(self, name):
+        path, wanted = self.path(name), {"schema": int, "run": str, "plan_hash": str, "recipe_hash": str, "seed": int,
+                                         "device": dict}
+        try:
+            record = json.loads(text_of(path), parse_constant=lambda word: float("not a number in JSON: " + word))
+        except json.JSONDecodeError as error:
+            raise Fault(path, error.lineno, f"not JSON: {error.msg}") from None
+        except (ValueError, RecursionError) as error:
+            raise Fault(path, None, f"not JSON of a run: {error}") from None
+        fine = isinstance(record, dict) and all(type(record.get(key)) is kind for key, kind in wanted.items())
+        if not fine or not all(type(record["device"].get(key)) is str for key in ("id", "driver")):
+            raise Fault(path, None, "lacks one of " + " ".join(wanted) + " device.id device.driver, or it is misspelt")
+        if record["schema"] != SCHEMA:
+            raise Fault(path, None, f"schema is {record['schema']}; this verifier reads {SCHEMA}")
+        if name.startswith("runs/") and name != f"runs/{record['run']}.json":
+            raise Fault(path, None, f"holds run `{record['run'][:100]}`, which its name is not")
+        return record
+
+    def rows(self):
+        lines = Lines(self.path("cells.csv"), CELLS)
+        self.cells = cells_of(lines.path, lines, self.origins)
+        self.digest("cells.csv", lines.digest(), lines.rows)
+        self.items["rows"] = lines.rows
+        ids = {cell.cell for cell in self.cells}
+        for name, header, look in (("facts.csv", FACTS, self.fact), ("power.csv", POWER, self.reading)):
+            lines = Lines(self.path(name), header)
+            seen = set()
+            for line, text in lines:
+                look(lines.path, line, fields_of(lines.path, line, text, header.count(",") + 1), ids, seen)
+            self.digest(name, lines.digest(), lines.rows)
+            self.items["rows"] += lines.rows
+
+    def fact(self, path, line, fields, ids, seen):
+        key = tuple(fields[:7])
+        if key in seen:
+            raise Fault(path, line, "a fact of the same name stands above")
+        seen.add(key)
+        if fields[0] not in PROBES:
+            raise Fault(path, line, f"probe is `{fields[0][:60]}`: one of {' '.join(PROBES)}")
+        for column, text in (("low", fields[9]), ("high", fields[10])):
+            try:
+                number(text)
+            except ValueError:
+                raise Fault(path, line, f"{column} is `{text[:60]}`: a number, or empty") from None
+        strangers = [cell for cell in fields[12].split() if cell not in ids]
+        if strangers:
+            raise Fault(path, line, f"evidence names cell `{strangers[0][:60]}`, which has no row in cells.csv")
+
+    def reading(self, path, line, fields, ids, _):
+        for column, text in (("time_ns", fields[1]), ("value", fields[2])):
+            if not NUMBER.fullmatch(text):
+                raise Fault(path, line, f"{column} is `{text[:60]}`: a finite number")
+        if CELL.fullmatch(fields[4]) and fields[4] not in ids:
+            raise Fault(path, line, f"phase names cell `{fields[4]}`, which has no row in cells.csv")
+
+    def evidence(self):
+        places = {key_of(cell): place for place, cell in enumerate(self.cells)}
+        sample_lines, samples = sample_groups(self.path("samples.csv"), places)
+        witness_lines, witness = witness_groups(self.path("witness.csv"), places)
+        self.items["evidence"] = self.items["statistics"] = len(self.cells)
+        sample_group, witness_group = next(samples, None), next(witness, None)
+        waiting, size = [], 0
+        for cell in self.cells:
+            key, text, times, clocks = key_of(cell), b"", [], []
+            if sample_group and sample_group.key == key:
+                text, (times, clocks) = bytes(sample_group.text), times_of(sample_group)
+                sample_group = next(samples, None)
+            if witness_group and witness_group.key == key:
+                text += witness_group.text
+                self.spans[key] = (witness_group.offset, len(witness_group.text))
+                witness_group = next(witness, None)
+            self.statistics(cell, times, clocks)
+            waiting.append((cell, text))
+            size += len(text)
+            if size > BATCH:
+                self.hold(waiting)
+                waiting, size = [], 0
+        self.hold(waiting)
+        for lines in (sample_lines, witness_lines):
+            self.digest(os.path.basename(lines.path), lines.digest(), lines.rows)
+
+    def hold(self, waiting):
+        for (cell, _), found in zip(waiting, hash_many([text for _, text in waiting])):
+            if found != cell.evidence:
+                what = f"evidence is `{cell.evidence}`; its lines of samples.csv and witness.csv have `{found}`"
+                self.say("evidence", "cells.csv", cell.line, what)
+
+    def statistics(self, cell, times, clocks):
+        derived = dict.fromkeys(("repetitions", "warmup", "median_ns", "ci_low_ns", "ci_high_ns", "effective_n",
+                                 "clock_mhz"))
+        timed = cell.repetitions is not None
+        derived["operations"] = cell.operations if timed and cell.work == "ceiling" else None
+        if timed and cell.work == "gemm" and cell.extents:
+            m, n, k = cell.extents
+            derived["operations"] = 2 * m * n * k
+        if times:
+            leading = statistics.warmup(times)
+            settled = times[leading:]
+            ordered = sorted(settled)
+            derived.update(repetitions=len(times), warmup=leading, median_ns=statistics.median(ordered))
+            derived["ci_low_ns"], derived["ci_high_ns"] = statistics.interval(ordered)
+            if not statistics.autocorrelation_fits(settled, cell.autocorrelation):
+                what = f"autocorrelation is `{cell.autocorrelation}`, which is not that of its samples"
+                self.say("statistics", "cells.csv", cell.line, what)
+            elif cell.autocorrelation is not None:
+                derived["effective_n"] = statistics.effective_n(len(settled), cell.autocorrelation)
+            derived["clock_mhz"] = statistics.median_clock(clocks[leading:])
+        else:
+            derived.update(stop="", modes="", autocorrelation=None, bootstrap_low_ns=None, bootstrap_high_ns=None)
+        self.differ("statistics", cell, derived)
+
+    def differ(self, check, cell, derived):
+        columns = [(column, getattr(cell, column), value) for column, value in derived.items()]
+        wrong = [f"{column} is `{'' if stated is None else stated}`, derived is `{'' if value is None else value}`"
+                 for column, stated, value in columns if stated != value]
+        if wrong:
+            self.say(check, "cells.csv", cell.line, "; ".join(wrong))
+
+    def gates(self):
+        self.items["gates"] = len(self.cells)
+        siblings = {}
+        for cell in self.cells:
+            if cell.gate in ("full", "sampled") and cell.recipe not in ("", *gates.ALIKE):
+                siblings.setdefault(block_of(cell), []).append((cell.outcome, cell.reason, cell.recipe))
+        # Cells with the same operands stand side by side, so that these are made once.
+        ordered = sorted(self.cells, key=lambda cell: (cell.recipe, cell.seed, cell.triple, cell.shape, cell.line))
+        with opened(self.path("witness.csv")) as file:
+            for (recipe, seed), some in itertools.groupby(ordered, lambda cell: (cell.recipe, cell.seed)):
+                inputs = Inputs(recipe, seed)
+                for _, alike in itertools.groupby(some, lambda cell: (cell.triple, cell.shape)):
+                    dots = {}
+                    for cell in alike:
+                        self.gate(cell, file, inputs, dots, siblings.get(block_of(cell), []))
+        self.failures["gates"].sort(key=lambda fault: fault.line)
+
+    def gate(self, cell, file, inputs, dots, siblings):
+        columns = dict.fromkeys(("gate_error", "gate_ulps", "gate_tolerance"))
+        judged = cell.outcome in ("right", "imprecise", "wrong", "mistrusted")
+        if cell.gate in ("", "accumulators"):
+            self.differ("gates", cell, columns)
+            if cell.gate == "" and judged:
+                self.say("gates", "cells.csv", cell.line, f"outcome is `{cell.outcome}` without a gate")
+            fine = ((cell.outcome, cell.reason) == ("right", "")
+                    or cell.outcome == "wrong" and cell.reason.startswith("accumulators: "))
+            if cell.gate == "accumulators" and not fine:
+                what = f"outcome `{cell.outcome}` with reason `{cell.reason[:200]}` is none of accumulators"
+                self.say("gates", "cells.csv", cell.line, what)
+            return
+        if not cell.extents or not cell.recipe:
+            self.say("gates", "cells.csv", cell.line, "a product needs a shape and a recipe")
+            return
+        (m, n, k), offset_size = cell.extents, self.spans.get(key_of(cell), (0, 0))
+        file.seek(offset_size[0])
+        rows = map(WITNESS_LINE.fullmatch, file.read(offset_size[1]).splitlines(keepends=True))
+        witness = [(int(row[2]), int(row[3]), row[4].decode()) for row in rows]
+        why = gates.unusable(cell.formats, cell.recipe, m, n, witness)
+        if why:
+            self.say("gates", "cells.csv", cell.line, why)
+            return
+        tolerance = gates.Tolerance(cell.formats, k, cell.recipe)
+        look = gates.Look(inputs, cell.formats, k, tolerance, witness, dots)
+        columns.update(gate_error=look.error, gate_ulps=look.ulps, gate_tolerance=tolerance.relative)
+        self.differ("gates", cell, columns)
+        own = look.judgements(cell.outcome, cell.reason, self.plan["thresholds.coarse_cap"])
+        allowed = own
+        if cell.gate == "inherited":
+            wrong = next((reason for outcome, reason in own if outcome == "wrong"), None)
+            if wrong:
+                self.say("gates", "cells.csv", cell.line, f"its own witness is wrong: {wrong}")
+            allowed = gates.inherited(siblings)
+        if not any(gates.agrees(cell.outcome, cell.reason, judgement) for judgement in allowed):
+            stated = f"outcome is `{cell.outcome}` because `{cell.reason[:200]}`"
+            says = " or ".join(f"`{outcome}` because `{reason[:200]}`" for outcome, reason in allowed[:2])
+            self.say("gates", "cells.csv", cell.line, f"{stated}; what was found says {says}")
+
+    def report(self):
+        """One line a check, then one a failure."""
+        lines = []
+        for check in CHECKS:
+            failures, items = self.failures[check], self.items[check]
+            word = "no" if failures else "not made" if items is None else "yes"
+            lines.append(f"{self.directory}  {check:<10}  {items or 0:>7}  {word}")
+            lines += map(str, failures[:SHOWN])
+            if len(failures) > SHOWN:
+                lines.append(f"{self.directory}: {len(failures) - SHOWN} further failures of {check} are not shown")
+        return lines
+
+
+def block_of(cell):
+    return cell.block, cell.process, cell.path, cell.triple, cell.shape
+
+
+def numbers_of(text):
+    """{`section.key`: number} of a plan as a run writes it: one key a line under its section."""
+    found, section = {}, ""
+    for line in text.splitlines():
+        if match := re.fullmatch(r"\[([a-z]+)\]", line):
+            section = match[1] + "."
+        elif match := re.fullmatch(r"([a-z_]+) = (-?[0-9]+)", line):
+            found[section + match[1]] = int(match[2])
+        elif match := re.fullmatch(r"([a-z_]+) = (-?[0-9]+\.[0-9]+(?:e-?[0-9]+)?|[0-9]+e-?[0-9]+)", line):
+            found[section + match[1]] = float(match[2])
+    return found
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run directory")
+    code = 0
+    for directory in parser.parse_args(arguments).runs:
+        verification = Verification(directory)
+        try:
+            passed = verification.run()
+        except (NotARun, OSError) as error:
+            print(f"verify: {error}", file=sys.stderr)
+            code = 2
+            continue
+        print("\n".join(verification.report()))
+        code = max(code, 0 if passed else 1)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
