@@ -63,9 +63,6 @@ pub fn print_verdicts(run: &Run, format: Format) -> anyhow::Result<()> {
     let verdicts = with_source(run, |source| Ok(VerdictTable::new(source)))?;
     if format == Format::Table {
         print!("{}", verdicts.text());
-        for note in verdicts.notes() {
-            println!("{note}");
-        }
         return Ok(());
     }
     let mut table = Table::new(&HEADS);

@@ -184,7 +184,7 @@ fn plan() -> Plan {
         limits: Limits { timeout_s: 60.0, memory_mib: 0 },
         matches: Match { triple: TRIPLE, judged: vec![] },
         baselines: Baselines { a: String::new(), b: "path-0".into(), c: "path-1".into(), d: String::new() },
-        select: Select { paths: vec![], triples: vec![] },
+        select: Select { paths: vec![], triples: vec![], filter: String::new() },
         types: TypesAxes { shapes: vec![Shape::cube(8)], recipes: vec![Recipe::NearNormal] },
         throughput: ThroughputAxes {
             shapes: vec![Shape::new(64, 64, K)],

@@ -100,7 +100,7 @@ pub enum Work {
 }
 
 /// The identity axes of a cell. Device and process are not part of it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identity {
     /// Probe.
     pub probe: Probe,
@@ -314,6 +314,23 @@ impl CellRow {
             seed: self.seed,
             cache: self.cache,
         }
+    }
+}
+
+impl CellRow {
+    /// Fills the columns that follow from the repetitions: their number and their summary.
+    pub fn summarise(&mut self, times: &[Time], clocks: &[Option<Megahertz>]) {
+        let summary = crate::statistics::summary(times, clocks);
+        let ends = |interval: Option<crate::statistics::Interval>| (interval.map(|i| i.low), interval.map(|i| i.high));
+        self.repetitions = Some(times.len() as u32);
+        self.warmup = Some(summary.warmup);
+        self.median_ns = summary.median_ns;
+        (self.ci_low_ns, self.ci_high_ns) = ends(summary.interval);
+        (self.bootstrap_low_ns, self.bootstrap_high_ns) = ends(summary.bootstrap);
+        self.autocorrelation = summary.autocorrelation;
+        self.effective_n = summary.effective_n;
+        self.modes = summary.modality.column();
+        self.clock_mhz = summary.clock_mhz;
     }
 }
 

@@ -130,6 +130,25 @@ impl VerdictRow {
     }
 }
 
+/// Verdict words side by side. Two that are undecided for one reason say it once; a lone one says what is undecided.
+fn joined(verdicts: &[&FactRow]) -> String {
+    let open = |fact: &&FactRow| fact.value.starts_with("undecided");
+    let mut words: Vec<String> = Vec::new();
+    for fact in verdicts {
+        let about = fact.name.rsplit('.').next().unwrap_or_default();
+        let alike = verdicts.iter().filter(|other| other.value == fact.value).count();
+        let word = if open(fact) && verdicts.len() > 1 && alike == 1 {
+            format!("{about} {}", fact.value)
+        } else {
+            fact.value.clone()
+        };
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words.join("; ")
+}
+
 fn row(reading: &Reading<'_>, subject: Subject<'_>, complete: bool) -> VerdictRow {
     let largest = |name| reading.largest(name, subject);
     let number = |fact: Option<&FactRow>| fact.and_then(Measure::of);
@@ -172,7 +191,7 @@ fn row(reading: &Reading<'_>, subject: Subject<'_>, complete: bool) -> VerdictRo
     } else if verdicts.is_empty() && !tried {
         "absent".to_owned()
     } else {
-        verdicts.iter().map(|f| f.value.as_str()).collect::<Vec<_>>().join("; ")
+        joined(&verdicts)
     };
     VerdictRow {
         path: subject.path.to_owned(),

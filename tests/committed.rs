@@ -1,0 +1,52 @@
+//! Do both verifiers agree on every committed run, and is the README's table current?
+
+mod rig;
+
+use rig::rigel;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Committed runs, relative to the project.
+fn runs() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let list = |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()).collect::<Vec<_>>();
+    for device in list(&root().join("data")) {
+        found.extend(list(&device).into_iter().filter(|run| run.join("MANIFEST").exists()));
+    }
+    found.sort();
+    found.iter().map(|run| run.strip_prefix(root()).unwrap().to_owned()).collect()
+}
+
+#[test]
+fn committed_runs_verify_and_their_pages_and_figures_are_current() {
+    for run in runs() {
+        rigel().current_dir(root()).arg("verify").arg(&run).assert().success();
+        rigel().current_dir(root()).arg("figures").arg(&run).arg("--check").assert().success();
+        rigel().current_dir(root()).arg("report").arg(&run).arg("--check").assert().success();
+    }
+}
+
+#[test]
+fn the_python_verifier_agrees_on_every_committed_run() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        println!("skipped: no python3 here");
+        return;
+    }
+    for run in runs() {
+        let mut python = Command::new("python3");
+        let output = python.current_dir(root()).arg("integrations/python/verify.py").arg(&run).output().unwrap();
+        assert!(output.status.success(), "{}: {}", run.display(), String::from_utf8_lossy(&output.stdout));
+    }
+}
+
+#[test]
+fn the_findings_of_the_readme_are_those_of_the_first_committed_run() {
+    if let Some(run) = runs().first() {
+        let check = ["--readme", "README.md", "--check"];
+        rigel().current_dir(root()).arg("report").arg(run).args(check).assert().success();
+    }
+}
