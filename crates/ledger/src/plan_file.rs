@@ -197,7 +197,12 @@ fn select(root: &Section<'_>, base: Option<&Select>) -> Result<Select, PlanError
     Ok(Select {
         paths: s.list("paths", &format!("a list of: {PATH}"), base.map(|b| b.paths.clone()), path)?,
         triples: s.list("triples", &format!("a list of: {TRIPLE}"), base.map(|b| b.triples.clone()), triple)?,
-        filter: s.text("filter", "words of path and triple, separated by spaces", filter, |text| Ok(text.to_owned()))?,
+        filter: s.text(
+            "filter",
+            "words of path and triple, separated by spaces",
+            filter,
+            |text| Ok(text.to_owned()),
+        )?,
     })
 }
 

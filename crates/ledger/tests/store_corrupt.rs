@@ -287,7 +287,7 @@ fn a_wrong_digest_or_count_in_manifest() {
         lines[1] = format!("{}{last}\n", &row[..row.len() - 1]);
     });
     assert!(name == "cells.csv" && text.contains("was changed after sealing"), "{text}");
-    let (name, line, text) = spoil("MANIFEST", |lines| lines[1] = lines[1].replacen(|c: char| c == 'f', "g", 1));
+    let (name, line, text) = spoil("MANIFEST", |lines| lines[1] = lines[1].replacen('f', "g", 1));
     assert!(name == "MANIFEST" || (name == "cells.csv" && line.is_none()), "{text}");
     let (name, line, text) = spoil("MANIFEST", |lines| lines[1] = "cells.csv,1,abc\n".to_owned());
     assert_eq!((name.as_str(), line), ("MANIFEST", Some(2)), "{text}");

@@ -40,7 +40,7 @@ fn cut_at_any_byte_of_any_file_it_is_resumed_to_the_undisturbed_run() {
         let length = std::fs::metadata(unsealed.path().join(file)).unwrap().len() as usize;
         // The last bytes, the end of the header, and a stride that is prime to all row lengths between.
         let header = std::fs::read(unsealed.path().join(file)).unwrap().iter().position(|&b| b == b'\n').unwrap();
-        let near = |at: usize| at + 12 > length || at.abs_diff(header) < 3 || at % 101 == 0;
+        let near = |at: usize| at + 12 > length || at.abs_diff(header) < 3 || at.is_multiple_of(101);
         for at in (0..length).filter(|&at| near(at)) {
             let dir = tempdir().unwrap();
             copy(unsealed.path(), dir.path());

@@ -17,7 +17,7 @@ fn what_is_written_comes_back_sorted_and_whole() {
     let run = Run::open(dir.path()).unwrap();
     assert!(run.is_sealed() && run.torn().is_empty());
     assert_eq!(run.plan(), &planted.plan);
-    assert_eq!(run.provenance(), [planted.provenance.clone()]);
+    assert_eq!(run.provenance(), std::slice::from_ref(&planted.provenance));
     let (samples, witness) = (run.samples().unwrap(), run.witness().unwrap());
     let mut expected = planted.cells.clone();
     expected.sort_by_key(|(row, _, _)| (row.cell, row.process));
