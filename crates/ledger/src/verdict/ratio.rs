@@ -119,7 +119,9 @@ pub enum States {
     /// Several, told apart by a measured clock.
     Matched {
         /// The ratio inside matched states, one value a process: the geometric mean over the states that the process
-        /// shows on both sides, weighted by repetitions. `None` when no process shows a state on both sides.
+        /// shows on both sides, weighted by repetitions. `None` when no process shows a state on both sides. (To ask each
+        /// pair of states for its own six processes, as this rule first did, missed the calibrated limit of doubt: a
+        /// process need not show every state.)
         inside: Option<Ratio>,
         /// Pairs of states at the same clock.
         pairs: Vec<StatePair>,

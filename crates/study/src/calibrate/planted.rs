@@ -26,8 +26,11 @@ pub(super) struct PlantedRun<'a> {
     samples: Memory,
 }
 
+/// Times of one cell in one process, and the clocks where they can be read.
+type Taken = (Vec<Time>, Option<Vec<Megahertz>>);
+
 #[derive(Default)]
-struct Memory(HashMap<(CellId, u32), (Vec<Time>, Option<Vec<Megahertz>>)>);
+struct Memory(HashMap<(CellId, u32), Taken>);
 
 impl SampleSource for Memory {
     fn times(&self, cell: CellId, process: u32) -> Option<&[Time]> {
@@ -84,7 +87,7 @@ impl<'a> PlantedRun<'a> {
         }
     }
 
-    /// The facts of the run, with a baseline C of the older path and B of the naive one.
+    /// The facts of the run.
     pub(super) fn facts(&self, plan: &Plan, provenance: &Provenance) -> Vec<FactRow> {
         derive(&Evidence {
             plan,
