@@ -1,6 +1,6 @@
 //! Which facts follow from the cells and samples of a run?
 //!
-//! [`derive`] is the only source of `facts.csv`: nothing there is observed directly, so `verify` derives it again.
+//! [`derive()`] is the only source of `facts.csv`: nothing there is observed directly, so `verify` derives it again.
 //!
 //! | name | subject | value, unit, interval |
 //! | --- | --- | --- |
