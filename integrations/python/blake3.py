@@ -94,7 +94,8 @@ def of_chunks(chunks):
         live, chaining = len(batch), [lanes([word] * len(batch)) for word in IV]
         for block in range(blocks[batch[0]]):
             lengths = [min(64, len(chunks[i][0]) - 64 * block) for i in batch[:live]]
-            flags = [(block == 0) * START | (block + 1 == blocks[i]) * (END | chunks[i][2] * ROOT) for i in batch[:live]]
+            flags = [(block == 0) * START | (block + 1 == blocks[i]) * (END | chunks[i][2] * ROOT)
+                     for i in batch[:live]]
             message = [lanes(data[16 * block + w:256 * live:256]) for w in range(16)]
             counters = [chunks[i][1] for i in batch[:live]]
             chaining = compress(chaining, message, counters, lengths, flags, live)

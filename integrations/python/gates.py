@@ -1,8 +1,8 @@
 """Do error, tolerance, outcome and reason of a cell follow from its witness elements?
 
-An element's residual is |d - c| / sum of |a*b|, with d the device's value and c the exact product: both terms are rounded
-to a double once, then divided. It is also told in units in the last place of the output at c. Stored are those of the
-worst element, rounded up to three digits. Integer outputs are compared modulo their width: 0 or 1.
+An element's residual is |d - c| / sum of |a*b|, with d the device's value and c the exact product: both terms are
+rounded to a double once, then divided. It is also told in units in the last place of the output at c. Stored are those
+of the worst element, rounded up to three digits. Integer outputs are compared modulo their width: 0 or 1.
 """
 
 import math
@@ -175,7 +175,7 @@ def cut_operands(inputs, formats, k, tolerance, witness):
 
 
 def agrees(outcome, reason, judgement):
-    """Whether a row states a judgement; the faults that a wider limit would not have seen are known to the gate alone."""
+    """Whether a row states a judgement. Faults that a wider limit would not have seen are known to the gate alone."""
     rest = reason[len(judgement[1]):] if reason.startswith(judgement[1]) else None
     return outcome == judgement[0] and (rest == "" or outcome == "imprecise" and (rest or "").startswith(UNSEEN))
 

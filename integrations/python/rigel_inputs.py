@@ -8,6 +8,7 @@ The rules are those of the text that `rigel` hashes into a run's provenance (REC
 """
 
 import sys
+from functools import lru_cache
 
 # name: (sign bits, exponent bits, fraction bits, bias, largest finite magnitude code)
 FLOATS = {
@@ -64,11 +65,16 @@ def join(name, negative, magnitude):
     return code << 13 if name == "tf32" else code
 
 
+@lru_cache(maxsize=64)
+def key_of(recipe, seed, operand):
+    return mix(mix(seed + G) + G * (1 + 2 * RECIPES.index(recipe) + "AB".index(operand)))
+
+
 def element(name, recipe, seed, operand, row, col):
     """The code of one element; ValueError for a format that the recipe has not."""
     if name == "e8m0" and recipe not in ("uniform", "constant") or recipe == "hostile-ladder" and name == "i2":
         raise ValueError(f"recipe {recipe} has no elements of format {name}")
-    key = mix(mix(seed + G) + G * (1 + 2 * RECIPES.index(recipe) + "AB".index(operand)))
+    key = key_of(recipe, seed, operand)
     word = lambda r, c: mix(key + G * ((r << 32) + c + 1))
     w, unsigned = word(row, col), not (INTEGERS[name][1] if name in INTEGERS else FLOATS[name][0])
     if recipe == "zeros":
@@ -81,7 +87,7 @@ def element(name, recipe, seed, operand, row, col):
     if recipe == "near-normal":
         wide = name in ("f64", "f32", "i32")
         lane = 64 if wide else 21
-        second = mix(w + G)
+        second = mix(w + G) if wide else None
         lanes = (w, second, mix(second + G)) if wide else (w, w >> 21, w >> 42)
         total = sum(2 * (u & (1 << lane) - 1) + 1 - (1 << lane) for u in lanes)
         if name in INTEGERS:

@@ -8,7 +8,8 @@ Checks, one line each:
 
     files       every file of MANIFEST is there and no other; digests and numbers of rows are those it states
     provenance  plan.toml has the hash that run.json states; recipes and seed are those that are remade here
-    rows        headers, spelling and ranges of cells, facts and power; cell ids are those of their axes; keys are unique
+    rows        headers, spelling and ranges of cells, facts and power; cell ids are those of their
+                axes; keys are unique
     evidence    the lines of samples.csv and witness.csv behind each cell row have the digest that the row states
     statistics  repetitions, warm-up, median, 95 % interval, autocorrelation, effective n and clock follow from samples
     gates       error, ulps, tolerance, outcome and reason follow from witness elements, whose inputs are remade from
@@ -20,24 +21,18 @@ when every check says yes, 1 when one says no, 2 when there is nothing that can 
 
 import argparse
 import itertools
-import json
 import os
-import re
 import sys
 
 import cell_statistics as statistics
 import gates
 from blake3 import hash_many
-from cell_rows import (CELL, CELLS, NUMBER, PROBES, WITNESS_LINE, cells_of, key_of, number, sample_groups, times_of,
-                       witness_groups)
+from cell_rows import CELLS, WITNESS_LINE, cells_of, key_of, sample_groups, times_of, witness_groups
+from fact_rows import FACTS, POWER, check_fact, check_reading
 from input_lines import Inputs
+from provenance import RECIPES, numbers_of, record_of
 from run_files import Fault, Lines, NotARun, digest_of, fields_of, listing, manifest_of, opened, text_of
 
-# Digest of the text of the input recipes that rigel_inputs.py follows.
-RECIPES = "a93f19ff97e80d053e75a9eb745b29f34c689204f1dab4d71134b3a7b887e52d"
-SCHEMA = 1
-FACTS = "probe,path,triple,shape,recipe,cache,name,value,unit,low,high,words,evidence"
-POWER = "meter,time_ns,value,unit,phase"
 CHECKS = ("files", "provenance", "rows", "evidence", "statistics", "gates")
 SHOWN, BATCH = 1000, 1 << 19
 
@@ -100,7 +95,7 @@ class Verification:
         self.plan = numbers_of(text)
         self.items["provenance"], self.origins = len(self.records), {}
         for name in self.records:
-            record = self.record(name)
+            record = record_of(self.path(name), name)
             self.origins[record["run"]] = (record["device"]["id"], record["device"]["driver"])
             if record["plan_hash"] != plan_hash:
                 what = f"its hash is `{plan_hash}`, {name} states `{record['plan_hash']}`: the plan is another one"
@@ -115,60 +110,19 @@ class Verification:
         if "run.json" in self.records and len(self.records) > 1:
             raise Fault(self.path("run.json"), None, "stands beside runs/: a merged run has no run.json")
 
-    def record(self, name):
-        path, wanted = self.path(name), {"schema": int, "run": str, "plan_hash": str, "recipe_hash": str, "seed": int,
-                                         "device": dict}
-        try:
-            record = json.loads(text_of(path), parse_constant=lambda word: float("not a number in JSON: " + word))
-        except json.JSONDecodeError as error:
-            raise Fault(path, error.lineno, f"not JSON: {error.msg}") from None
-        except (ValueError, RecursionError) as error:
-            raise Fault(path, None, f"not JSON of a run: {error}") from None
-        fine = isinstance(record, dict) and all(type(record.get(key)) is kind for key, kind in wanted.items())
-        if not fine or not all(type(record["device"].get(key)) is str for key in ("id", "driver")):
-            raise Fault(path, None, "lacks one of " + " ".join(wanted) + " device.id device.driver, or it is misspelt")
-        if record["schema"] != SCHEMA:
-            raise Fault(path, None, f"schema is {record['schema']}; this verifier reads {SCHEMA}")
-        if name.startswith("runs/") and name != f"runs/{record['run']}.json":
-            raise Fault(path, None, f"holds run `{record['run'][:100]}`, which its name is not")
-        return record
-
     def rows(self):
         lines = Lines(self.path("cells.csv"), CELLS)
         self.cells = cells_of(lines.path, lines, self.origins)
         self.digest("cells.csv", lines.digest(), lines.rows)
         self.items["rows"] = lines.rows
         ids = {cell.cell for cell in self.cells}
-        for name, header, look in (("facts.csv", FACTS, self.fact), ("power.csv", POWER, self.reading)):
+        for name, header, look in (("facts.csv", FACTS, check_fact), ("power.csv", POWER, check_reading)):
             lines = Lines(self.path(name), header)
             seen = set()
             for line, text in lines:
                 look(lines.path, line, fields_of(lines.path, line, text, header.count(",") + 1), ids, seen)
             self.digest(name, lines.digest(), lines.rows)
             self.items["rows"] += lines.rows
-
-    def fact(self, path, line, fields, ids, seen):
-        key = tuple(fields[:7])
-        if key in seen:
-            raise Fault(path, line, "a fact of the same name stands above")
-        seen.add(key)
-        if fields[0] not in PROBES:
-            raise Fault(path, line, f"probe is `{fields[0][:60]}`: one of {' '.join(PROBES)}")
-        for column, text in (("low", fields[9]), ("high", fields[10])):
-            try:
-                number(text)
-            except ValueError:
-                raise Fault(path, line, f"{column} is `{text[:60]}`: a number, or empty") from None
-        strangers = [cell for cell in fields[12].split() if cell not in ids]
-        if strangers:
-            raise Fault(path, line, f"evidence names cell `{strangers[0][:60]}`, which has no row in cells.csv")
-
-    def reading(self, path, line, fields, ids, _):
-        for column, text in (("time_ns", fields[1]), ("value", fields[2])):
-            if not NUMBER.fullmatch(text):
-                raise Fault(path, line, f"{column} is `{text[:60]}`: a finite number")
-        if CELL.fullmatch(fields[4]) and fields[4] not in ids:
-            raise Fault(path, line, f"phase names cell `{fields[4]}`, which has no row in cells.csv")
 
     def evidence(self):
         places = {key_of(cell): place for place, cell in enumerate(self.cells)}
@@ -307,19 +261,6 @@ def block_of(cell):
     return cell.block, cell.process, cell.path, cell.triple, cell.shape
 
 
-def numbers_of(text):
-    """{`section.key`: number} of a plan as a run writes it: one key a line under its section."""
-    found, section = {}, ""
-    for line in text.splitlines():
-        if match := re.fullmatch(r"\[([a-z]+)\]", line):
-            section = match[1] + "."
-        elif match := re.fullmatch(r"([a-z_]+) = (-?[0-9]+)", line):
-            found[section + match[1]] = int(match[2])
-        elif match := re.fullmatch(r"([a-z_]+) = (-?[0-9]+\.[0-9]+(?:e-?[0-9]+)?|[0-9]+e-?[0-9]+)", line):
-            found[section + match[1]] = float(match[2])
-    return found
-
-
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", metavar="RUN", help="a run directory")
@@ -338,4 +279,9 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except BrokenPipeError:
+        # Whoever read the output has gone; nothing more can be said to them.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,351 @@
+"""Do both verifiers accept what a run wrote, and refuse every way to spoil it?
+
+    python3 -m unittest discover integrations/python
+
+The runs are made by `rigel` on simulated devices: the binary that RIGEL names, else target/release or target/debug.
+Without one those tests are skipped, and say so.
+"""
+
+import contextlib
+import csv
+import io
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import blake3
+import verify
+from cell_rows import CELLS
+from run_files import digest_of
+
+ROOT = os.path.dirname(os.path.dirname(HERE))
+# The small one is spoiled. The others show what a run can hold: inherited gates, operands that were cut, refusals.
+RUNS = {
+    "small": ["--device", "sim:plain", "--filter", "matmul2d f16", "--axis", "shape=32", "--axis", "types-shape=8"],
+    "plain": ["--device", "sim:plain", "--filter", "matmul2d", "--axis", "shape=32", "--axis", "types-shape=8"],
+    "liar": ["--device", "sim:liar", "--axis", "shape=32", "--axis", "types-shape=8",
+             "--axis", "recipe=near-normal,zeros"],
+}
+
+
+def rigel():
+    """The path of the binary; None where there is none."""
+    places = [os.path.join(ROOT, "target", profile, "rigel" + ext) for profile in ("release", "debug")
+              for ext in ("", ".exe")]
+    return next((p for p in [os.environ.get("RIGEL", ""), *places] if os.path.isfile(p)), None)
+
+
+def python_says(directory):
+    """(exit code, what was printed)."""
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
+        code = verify.main([directory])
+    return code, out.getvalue()
+
+
+def rust_says(directory):
+    done = subprocess.run([rigel(), "verify", directory], capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+class Lines(list):
+    """The lines of a file, written back when the block ends."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            super().__init__(file.read().splitlines(keepends=True))
+        self.path = path
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        with open(self.path, "wb") as file:
+            file.write(b"".join(self))
+
+
+def column(name):
+    return CELLS.split(",").index(name)
+
+
+def edit_cell(directory, wanted, **changes):
+    """Changes columns of the first cell row for which `wanted` holds; gives its fields."""
+    with Lines(os.path.join(directory, "cells.csv")) as lines:
+        for at in range(1, len(lines)):
+            fields = next(csv.reader([lines[at].decode()]))
+            if wanted(fields):
+                for name, value in changes.items():
+                    fields[column(name)] = value(fields[column(name)]) if callable(value) else value
+                out = io.StringIO()
+                csv.writer(out, lineterminator="\n").writerow(fields)
+                lines[at] = out.getvalue().encode()
+                return fields
+    raise AssertionError("the run has no such cell")
+
+
+def edit_group(directory, name, cell, change):
+    """Changes the rows of a cell and process in samples.csv or witness.csv."""
+    start = f"{cell[0]},{cell[column('process')]},".encode()
+    with Lines(os.path.join(directory, name)) as lines:
+        lines[:] = [change(line) if line.startswith(start) else line for line in lines]
+
+
+def reseal(directory, evidence_of=()):
+    """MANIFEST as somebody would forge it, with the evidence digests of some cells."""
+    for cell in evidence_of:
+        start = f"{cell[0]},{cell[column('process')]},".encode()
+        text = b"".join(line for name in ("samples.csv", "witness.csv")
+                        for line in Lines(os.path.join(directory, name)) if line.startswith(start))
+        key = (cell[0], cell[column("process")])
+        edit_cell(directory, lambda f: (f[0], f[column("process")]) == key, evidence=blake3.hash_many([text])[0])
+    with Lines(os.path.join(directory, "MANIFEST")) as lines:
+        for at in range(1, len(lines)):
+            name = lines[at].decode().split(",")[0]
+            digest, feeds = digest_of(os.path.join(directory, name))
+            lines[at] = f"{name},{feeds - 1 if name.endswith('.csv') else ''},{digest}\n".encode()
+
+
+def timed(fields):
+    return fields[column("work")] == "gemm" and fields[column("repetitions")] != ""
+
+
+def gated(fields):
+    return timed(fields) and fields[column("gate")] == "full" and fields[column("outcome")] == "right"
+
+
+def in_lines(name, change):
+    """A corruption of one file's lines."""
+    def spoil(directory):
+        with Lines(os.path.join(directory, name)) as lines:
+            change(lines)
+    return spoil
+
+
+def swap(lines):
+    lines[3], lines[4] = lines[4], lines[3]
+
+
+def next_digit(line):
+    """The last hex digit before the line feed becomes another one."""
+    return line[:-2] + (b"1" if line[-2:-1] != b"1" else b"2") + b"\n"
+
+
+def crlf(lines):
+    lines[2] = lines[2].replace(b"\n", b"\r\n")
+
+
+def another_time(lines):
+    fields = lines[2].split(b",")
+    fields[3] = b"%d" % (int(fields[3].split(b".")[0]) + 1)
+    lines[2] = b",".join(fields)
+
+
+def link(directory):
+    path = os.path.join(directory, "power.csv")
+    os.rename(path, directory + ".power")
+    os.symlink(directory + ".power", path)
+
+
+def add_file(directory):
+    with open(os.path.join(directory, "notes.txt"), "w") as file:
+        file.write("added\n")
+
+
+def slower(line):
+    fields = line.split(b",")
+    fields[3] = b"%d" % (2 * int(fields[3].split(b".")[0]))
+    return b",".join(fields)
+
+
+def exponent_bit(line):
+    """An element of f32, or of i32, that is far off."""
+    return line[:-9] + b"%08x\n" % (int(line[-9:-1], 16) ^ 0x01000000)
+
+
+ROWS = ("cells.csv", "samples.csv", "witness.csv")
+# What anybody might do to a file: (name, the file that a message must name, change).
+SPOILED = [
+    *((f"swapped rows of {f}", f, in_lines(f, swap)) for f in ROWS + ("MANIFEST",)),
+    *((f"dropped row of {f}", f, in_lines(f, lambda lines: lines.pop(3))) for f in ROWS + ("facts.csv", "MANIFEST")),
+    *((f"dropped last row of {f}", f, in_lines(f, lambda lines: lines.pop())) for f in ROWS + ("facts.csv",)),
+    *((f"duplicated row of {f}", f, in_lines(f, lambda lines: lines.insert(3, lines[2])))
+      for f in ROWS + ("facts.csv", "MANIFEST")),
+    *((f"garbage behind {f}", f, in_lines(f, lambda lines: lines.append(b"\xff\x00garbage")))
+      for f in ROWS + ("facts.csv", "power.csv", "MANIFEST", "plan.toml", "run.json")),
+    *((f"a long line behind {f}", f, in_lines(f, lambda lines: lines.append(b"7" * (1 << 20)))) for f in ROWS),
+    *((f"torn row of {f}", f, in_lines(f, lambda lines: lines.append(lines.pop()[:-3])))
+      for f in ROWS + ("facts.csv", "MANIFEST")),
+    *((f"carriage return in {f}", f, in_lines(f, crlf)) for f in ROWS + ("facts.csv", "MANIFEST")),
+    *((f"header of {f}", f, in_lines(f, lambda lines: lines.__setitem__(0, b"x" + lines[0])))
+      for f in ROWS + ("facts.csv", "power.csv", "MANIFEST")),
+    *((f"an empty {f}", f, in_lines(f, lambda lines: lines.clear())) for f in ROWS + ("MANIFEST", "run.json")),
+    *((f"missing {f}", f, lambda d, f=f: os.remove(os.path.join(d, f)))
+      for f in ROWS + ("plan.toml", "facts.csv", "power.csv", "MANIFEST")),
+    ("edited time", "samples.csv", in_lines("samples.csv", another_time)),
+    ("edited witness", "witness.csv", in_lines("witness.csv", lambda lines: lines.append(next_digit(lines.pop())))),
+    ("edited outcome", "cells.csv", lambda d: edit_cell(d, gated, outcome="imprecise")),
+    ("not a number", "cells.csv", lambda d: edit_cell(d, gated, gate_error="NaN")),
+    ("changed digest", "MANIFEST", in_lines("MANIFEST", lambda lines: lines.append(next_digit(lines.pop())))),
+    ("changed plan", "plan.toml", in_lines("plan.toml", lambda lines: lines.append(b"# more\n"))),
+    ("path out of the run", "MANIFEST", in_lines("MANIFEST", lambda lines: lines.insert(
+        1, b"../x.csv,0," + b"0" * 64 + b"\n"))),
+    ("added file", "notes.txt", add_file),
+    ("a link for a file", "power.csv", link),
+]
+
+
+def forged_time(directory):
+    cell = edit_cell(directory, timed)
+    edit_group(directory, "samples.csv", cell, slower)
+    reseal(directory, [cell])
+
+
+def forged_witness(directory):
+    cell = edit_cell(directory, gated)
+    edit_group(directory, "witness.csv", cell, exponent_bit)
+    reseal(directory, [cell])
+
+
+def sealed(spoil):
+    return lambda directory: (spoil(directory), reseal(directory))
+
+
+def of_cell(**changes):
+    return sealed(lambda directory: edit_cell(directory, gated, **changes))
+
+
+# What somebody would do who seals the run again: (name, the check that must say no, change).
+FORGED = [
+    ("times, digests and seal", "statistics", forged_time),
+    ("witness, digests and seal", "gates", forged_witness),
+    ("a time and the seal", "evidence", sealed(in_lines("samples.csv", another_time))),
+    ("a witness and the seal", "evidence", sealed(SPOILED[[s[0] for s in SPOILED].index("edited witness")][2])),
+    ("an outcome", "gates", of_cell(outcome="imprecise")),
+    ("an outcome and its reason", "gates", of_cell(
+        outcome="mistrusted", reason="the gate would have passed a planted fault")),
+    ("an error", "gates", of_cell(gate_error=lambda x: "1e-9")),
+    ("ulps", "gates", of_cell(gate_ulps=lambda x: "0.001")),
+    ("a tolerance", "gates", of_cell(gate_tolerance="0.5")),
+    ("no gate", "gates", of_cell(gate="", gate_error="", gate_ulps="", gate_tolerance="")),
+    ("a median", "statistics", of_cell(median_ns=lambda x: repr(float(x) / 2))),
+    ("an interval", "statistics", of_cell(ci_low_ns=lambda x: repr(float(x) / 2))),
+    ("warm-up", "statistics", of_cell(warmup=lambda x: str(int(x) + 1))),
+    ("operations", "statistics", of_cell(operations=lambda x: str(2 * int(x)))),
+    ("autocorrelation", "statistics", of_cell(autocorrelation="0.987")),
+    ("an effective n", "statistics", of_cell(effective_n=lambda x: str(int(x) + 1))),
+    ("a clock", "statistics", of_cell(clock_mhz="1.5")),
+    ("repetitions", "statistics", of_cell(repetitions=lambda x: str(int(x) - 1))),
+    ("an axis", "rows", of_cell(path="scalar")),
+    ("a device", "rows", of_cell(device="another")),
+    ("a dropped cell row", "evidence", sealed(in_lines("cells.csv", lambda lines: lines.pop(2)))),
+    ("the plan", "provenance", sealed(in_lines("plan.toml", lambda lines: lines.append(b"# more\n")))),
+]
+
+
+@unittest.skipUnless(rigel(), "skipped: no rigel binary; build one or name it in RIGEL")
+class BothVerifiers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        for name, words in RUNS.items():
+            command = [rigel(), "run", *words, "--out", os.path.join(cls.folder.name, name)]
+            done = subprocess.run(command, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def run_named(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def spoiled(self, spoil):
+        """A copy of the small run that was spoiled."""
+        directory = tempfile.mkdtemp(dir=self.folder.name)
+        shutil.copytree(self.run_named("small"), directory, dirs_exist_ok=True)
+        spoil(directory)
+        return directory
+
+    def test_both_accept_what_was_written(self):
+        for name in RUNS:
+            for says in (python_says, rust_says):
+                code, text = says(self.run_named(name))
+                self.assertEqual(code, 0, text)
+
+    def test_both_accept_a_run_that_was_sealed_again_unchanged(self):
+        directory = self.spoiled(lambda d: reseal(d, [edit_cell(d, timed)]))
+        for says in (python_says, rust_says):
+            code, text = says(directory)
+            self.assertEqual(code, 0, text)
+
+    def test_both_refuse_what_was_spoiled(self):
+        for name, file, spoil in SPOILED:
+            with self.subTest(name):
+                directory = self.spoiled(spoil)
+                for says in (python_says, rust_says):
+                    code, text = says(directory)
+                    self.assertIn(code, (1, 2), f"{says.__name__}: {text}")
+                    self.assertIn(file, text, says.__name__)
+                shutil.rmtree(directory)
+
+    def test_both_refuse_what_was_forged(self):
+        for name, check, spoil in FORGED:
+            with self.subTest(name):
+                directory = self.spoiled(spoil)
+                code, text = python_says(directory)
+                self.assertEqual(code, 1, text)
+                words = [line.split()[1:4:2] for line in text.splitlines() if len(line.split()) == 4]
+                self.assertIn([check, "no"], words, text)
+                code, text = rust_says(directory)
+                self.assertEqual(code, 1, text)
+                shutil.rmtree(directory)
+
+    def test_both_refuse_any_changed_byte(self):
+        draw = random.Random(20)
+        for _ in range(40):
+            file, change = draw.choice(sorted(os.listdir(self.run_named("small")))), draw.randrange(1, 256)
+            if file in ("report.html", ".lock"):
+                continue
+
+            def spoil(directory):
+                with open(os.path.join(directory, file), "r+b") as opened:
+                    at = draw.randrange(os.path.getsize(opened.name))
+                    opened.seek(at)
+                    old = opened.read(1)[0]
+                    opened.seek(at)
+                    opened.write(bytes([old ^ change]))
+
+            directory = self.spoiled(spoil)
+            for says in (python_says, rust_says):
+                code, text = says(directory)
+                self.assertIn(code, (1, 2), f"{says.__name__} of {file}: {text}")
+            shutil.rmtree(directory)
+
+    def test_both_refuse_what_is_no_run(self):
+        empty = tempfile.mkdtemp(dir=self.folder.name)
+        for directory in (empty, os.path.join(empty, "nothing")):
+            self.assertEqual(python_says(directory)[0], 2)
+            self.assertIn(rust_says(directory)[0], (1, 2))
+
+
+@unittest.skipUnless(rigel(), "skipped: no rigel binary; build one or name it in RIGEL")
+class CommittedRuns(unittest.TestCase):
+    def test_both_accept_every_committed_run(self):
+        found = [folder for folder, _, files in os.walk(os.path.join(ROOT, "data")) if "MANIFEST" in files]
+        if not found:
+            self.skipTest("skipped: data/ holds no run")
+        for directory in found:
+            for says in (python_says, rust_says):
+                with self.subTest(f"{says.__name__} {directory}"):
+                    code, text = says(directory)
+                    self.assertEqual(code, 0, text)
+
+
+if __name__ == "__main__":
+    unittest.main()
