@@ -7,7 +7,12 @@ use std::path::PathBuf;
 
 /// Finds out what a matrix unit really does, and lets anybody check the answer.
 #[derive(Debug, Parser)]
-#[command(name = "rigel", version, about, max_term_width = 100, after_help = "\
+#[command(
+    name = "rigel",
+    version,
+    about,
+    max_term_width = 100,
+    after_help = "\
 Examples:
   rigel run                          measure this computer's processor in one minute
   rigel run --preset paper -o m      the study's throughput cells, into directory m
@@ -17,7 +22,8 @@ Examples:
   rigel compare old new              which verdicts changed, which intervals moved
 
 stdout is data, stderr is progress. Exit codes: 0 fine; 1 a check said no; 2 usage or unreadable input;
-3 no such device; 4 nothing selected; 5 some cells have no row, resuming may help; 75 busy; 130 interrupted.")]
+3 no such device; 4 nothing selected; 5 some cells have no row, resuming may help; 75 busy; 130 interrupted."
+)]
 pub struct Args {
     /// When to use colour; NO_COLOR is honoured.
     #[arg(long, global = true, value_enum, default_value = "auto", env = "RIGEL_COLOR")]

@@ -7,8 +7,20 @@ use rig::{SMALL, rigel, stderr, stdout};
 #[test]
 fn help_is_golden_for_every_command() {
     let commands = [
-        "", "devices", "list", "run", "verify", "calibrate", "compare", "merge", "explain", "figures", "report", "export",
-        "completions", "man",
+        "",
+        "devices",
+        "list",
+        "run",
+        "verify",
+        "calibrate",
+        "compare",
+        "merge",
+        "explain",
+        "figures",
+        "report",
+        "export",
+        "completions",
+        "man",
     ];
     let mut text = String::new();
     for command in commands {
@@ -52,14 +64,15 @@ fn a_bad_plan_gets_one_message_with_file_line_key_and_what_is_allowed_and_nothin
         (plan.replace("burst = 6", "burst = \"six\""), "burst"),
         (plan.replace("[throughput]", "[throughputs]"), "throughputs"),
         (plan.replace("near-normal", "noise"), "recipes"),
-        ("not toml at all [".to_owned(), "plan"),
+        ("not toml at all [".to_owned(), "not TOML"),
     ];
     for (text, key) in bad {
         assert_ne!(text, plan, "the plan has {key}");
         let file = dir.path().join("bad.toml");
         std::fs::write(&file, text).unwrap();
         let out = dir.path().join("never");
-        let output = rigel().args(["run", "--device", "sim:plain", "--plan"]).arg(&file).arg("--out").arg(&out).output();
+        let output =
+            rigel().args(["run", "--device", "sim:plain", "--plan"]).arg(&file).arg("--out").arg(&out).output();
         let output = output.unwrap();
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{key}: {said}");

@@ -13,7 +13,8 @@ fn root() -> PathBuf {
 /// Committed runs, relative to the project.
 fn runs() -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let list = |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()).collect::<Vec<_>>();
+    let list =
+        |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()).collect::<Vec<_>>();
     for device in list(&root().join("data")) {
         found.extend(list(&device).into_iter().filter(|run| run.join("MANIFEST").exists()));
     }

@@ -8,7 +8,8 @@ use rig::{file, rigel};
 fn every_disaster_becomes_a_row() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("run");
-    let arguments = ["run", "--device", "sim:hostile", "--timeout", "2", "--axis", "shape=512", "--axis", "types-shape=8,9"];
+    let arguments =
+        ["run", "--device", "sim:hostile", "--timeout", "2", "--axis", "shape=512", "--axis", "types-shape=8,9"];
     rigel().args(arguments).arg("--out").arg(&out).assert().success();
     let cells = file(&out, "cells.csv");
     for outcome in ["right", "refused-compile", "refused-load", "crashed", "hung", "wrong"] {

@@ -16,7 +16,8 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
         return Err(failure(Exit::NothingSelected, "nothing to plant: --devices must be at least 1"));
     }
     let wanted = |family: &Family| args.families.is_empty() || args.families.iter().any(|f| f == family.name());
-    let mut table = Table::new(&["family", "planted", "counted", "count", "of", "rate", "95 % interval", "limit", "kept"]);
+    let mut table =
+        Table::new(&["family", "planted", "counted", "count", "of", "rate", "95 % interval", "limit", "kept"]);
     let mut kept = true;
     for family in Family::ALL.into_iter().filter(wanted) {
         let result = family.run(args.seed, args.devices);

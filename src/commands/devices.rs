@@ -18,7 +18,15 @@ fn all(args: &DevicesArgs) -> anyhow::Result<Exit> {
     let mut table = Table::new(&["device", "kind", "name", "cores", "paths", "types", "missing"]);
     for backend in BACKENDS {
         match (backend.find)() {
-            Err(why) => table.row([backend.name.into(), "none found".into(), String::new(), String::new(), String::new(), String::new(), why]),
+            Err(why) => table.row([
+                backend.name.into(),
+                "none found".into(),
+                String::new(),
+                String::new(),
+                String::new(),
+                String::new(),
+                why,
+            ]),
             Ok(selectors) => {
                 for selector in selectors {
                     match open(&selector) {
@@ -27,7 +35,8 @@ fn all(args: &DevicesArgs) -> anyhow::Result<Exit> {
                             let d = device.describe();
                             let offers = device.offers();
                             let present: Vec<_> = offers.iter().filter(|o| o.absent.is_empty()).collect();
-                            let paths: std::collections::BTreeSet<&str> = present.iter().map(|o| o.path.as_str()).collect();
+                            let paths: std::collections::BTreeSet<&str> =
+                                present.iter().map(|o| o.path.as_str()).collect();
                             let absent = offers.len() - present.len();
                             let meters = device.meters().1.len();
                             let mut missing = Vec::new();

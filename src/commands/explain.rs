@@ -27,7 +27,8 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
     }
     let subjects = subjects(&run, &args.what);
     if subjects.is_empty() {
-        let why = format!("no path, type triple or verdict of {} contains every word of `{}`", args.run.display(), args.what);
+        let why =
+            format!("no path, type triple or verdict of {} contains every word of `{}`", args.run.display(), args.what);
         return Err(failure(Exit::NothingSelected, why));
     }
     for (path, triple) in subjects {
@@ -55,7 +56,8 @@ fn subjects(run: &Run, what: &str) -> BTreeSet<(String, String)> {
 
 fn subject(run: &Run, samples: &Samples, path: &str, triple: &str, facts: &[&FactRow]) {
     println!("{}", bold(&format!("{path} {triple}")));
-    let (verdicts, others): (Vec<&&FactRow>, Vec<&&FactRow>) = facts.iter().partition(|f| f.name.starts_with("verdict."));
+    let (verdicts, others): (Vec<&&FactRow>, Vec<&&FactRow>) =
+        facts.iter().partition(|f| f.name.starts_with("verdict."));
     for fact in verdicts.into_iter().chain(others) {
         let interval = match (fact.low, fact.high) {
             (Some(low), Some(high)) => format!(" [{}, {}]", engineering(low).trim(), engineering(high).trim()),
@@ -71,9 +73,13 @@ fn subject(run: &Run, samples: &Samples, path: &str, triple: &str, facts: &[&Fac
             println!("  {:<24} {}", "", faint(&fact.words));
         }
     }
-    let evidence: BTreeSet<CellId> = facts.iter().flat_map(|f| f.evidence.split_whitespace()).filter_map(|id| id.parse().ok()).collect();
-    let rows: Vec<&CellRow> =
-        run.cells().iter().filter(|r| evidence.contains(&r.cell) && r.path == path && r.triple.to_string() == triple).collect();
+    let evidence: BTreeSet<CellId> =
+        facts.iter().flat_map(|f| f.evidence.split_whitespace()).filter_map(|id| id.parse().ok()).collect();
+    let rows: Vec<&CellRow> = run
+        .cells()
+        .iter()
+        .filter(|r| evidence.contains(&r.cell) && r.path == path && r.triple.to_string() == triple)
+        .collect();
     cells(&rows, samples);
     if let Some(row) = rows.iter().find(|row| row.work != Work::Rung).or(rows.first()) {
         println!("{}", repeat(run, row));

@@ -65,9 +65,7 @@ pub fn units(args: &PlanArgs, planned: &Planned) -> Vec<Unit> {
     let expansion = Expansion::new(&planned.plan, planned.device.as_ref());
     let units = expansion.units();
     match args.partition {
-        Some(partition) => {
-            units.into_iter().enumerate().filter(|(i, _)| partition.takes(*i)).map(|(_, u)| u).collect()
-        }
+        Some(partition) => units.into_iter().enumerate().filter(|(i, _)| partition.takes(*i)).map(|(_, u)| u).collect(),
         None => units,
     }
 }

@@ -27,7 +27,10 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
         let table = with_source(&run, |source| Ok(rigel_report::findings_markdown(source)))?;
         let new = renewed(&old, &table).ok_or_else(|| {
             let name = readme.display();
-            failure(Exit::Usage, format!("{name} has not the two lines `{BEGIN}` and `{END}`, in that order, once each"))
+            failure(
+                Exit::Usage,
+                format!("{name} has not the two lines `{BEGIN}` and `{END}`, in that order, once each"),
+            )
         })?;
         same &= put(readme, new.as_bytes(), args.check)?;
     }

@@ -47,17 +47,28 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     };
     let ended = campaign.run();
     progress.end();
-    let (ended, writer) = ended.map_err(|e| failure(Exit::Unfinished, format!("{e}; what was measured is in {}, and the same command goes on from there", out.display())))?;
+    let (ended, writer) = ended.map_err(|e| {
+        failure(
+            Exit::Unfinished,
+            format!("{e}; what was measured is in {}, and the same command goes on from there", out.display()),
+        )
+    })?;
     match ended {
         Ended::Complete => finish(args, &out, writer),
         Ended::Interrupted => {
             drop(writer);
-            eprintln!("interrupted; what was measured is in {}, and the same command goes on from there", out.display());
+            eprintln!(
+                "interrupted; what was measured is in {}, and the same command goes on from there",
+                out.display()
+            );
             Ok(Exit::Interrupted)
         }
         Ended::DeviceLost => {
             drop(writer);
-            eprintln!("the device does not answer any more; what was measured is in {}; reset the device, then give the same command again", out.display());
+            eprintln!(
+                "the device does not answer any more; what was measured is in {}; reset the device, then give the same command again",
+                out.display()
+            );
             Ok(Exit::Unfinished)
         }
     }
@@ -114,7 +125,9 @@ fn count_interrupts() -> anyhow::Result<Arc<AtomicU8>> {
 }
 
 fn finish(args: &RunArgs, out: &Path, writer: RunWriter) -> anyhow::Result<Exit> {
-    writer.seal_with(|evidence: &Evidence| rigel_ledger::facts::derive(evidence)).map_err(|e| failure(Exit::Unfinished, e))?;
+    writer
+        .seal_with(|evidence: &Evidence| rigel_ledger::facts::derive(evidence))
+        .map_err(|e| failure(Exit::Unfinished, e))?;
     let run = Run::open(out).map_err(|e| failure(Exit::Unfinished, e))?;
     report::write_page(&run, &out.join("report.html"))?;
     report::print_verdicts(&run, args.plan.format)?;

@@ -28,7 +28,8 @@ impl Table {
         match format {
             Format::Table => out.write_all(self.aligned().as_bytes())?,
             Format::Csv => {
-                let rows = std::iter::once(self.head.iter().map(|h| h.replace(' ', "_")).collect()).chain(self.rows.iter().cloned());
+                let rows = std::iter::once(self.head.iter().map(|h| h.replace(' ', "_")).collect())
+                    .chain(self.rows.iter().cloned());
                 for row in rows {
                     let fields: Vec<String> = row.iter().map(|f| quoted(f)).collect();
                     writeln!(out, "{}", fields.join(","))?;
@@ -72,7 +73,11 @@ impl Table {
 }
 
 fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.to_owned() }
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
 }
 
 /// A number with a unit prefix, three significant digits: `12.3 G`.
@@ -80,7 +85,13 @@ pub fn engineering(value: f64) -> String {
     let scales = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
     let (scale, prefix) = scales.into_iter().find(|(s, _)| value.abs() >= *s).unwrap_or((1.0, ""));
     let scaled = value / scale;
-    let decimals = if scaled.abs() >= 100.0 { 0 } else if scaled.abs() >= 10.0 { 1 } else { 2 };
+    let decimals = if scaled.abs() >= 100.0 {
+        0
+    } else if scaled.abs() >= 10.0 {
+        1
+    } else {
+        2
+    };
     format!("{scaled:.decimals$} {prefix}")
 }
 

@@ -5,17 +5,8 @@ use assert_cmd::Command;
 use std::path::Path;
 
 /// A quick plan on a software device: one path, small shapes.
-pub const SMALL: &[&str] = &[
-    "run",
-    "--device",
-    "sim:plain",
-    "--filter",
-    "matmul2d",
-    "--axis",
-    "shape=32,48",
-    "--axis",
-    "types-shape=8",
-];
+pub const SMALL: &[&str] =
+    &["run", "--device", "sim:plain", "--filter", "matmul2d", "--axis", "shape=32,48", "--axis", "types-shape=8"];
 
 /// The tool, with no colour and none of the caller's settings.
 pub fn rigel() -> Command {

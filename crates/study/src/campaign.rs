@@ -201,9 +201,9 @@ impl Campaign<'_> {
                 }
                 continue;
             }
-            let sibling = ready.iter().find(|r| {
-                (&r.path, r.triple, r.shape, r.cache) == (&cell.path, cell.triple, cell.shape, cell.cache)
-            });
+            let sibling = ready
+                .iter()
+                .find(|r| (&r.path, r.triple, r.shape, r.cache) == (&cell.path, cell.triple, cell.shape, cell.cache));
             if let Some(sibling) = sibling {
                 ready.push(Identity { tile: sibling.tile.clone(), ..cell.clone() });
                 continue;
@@ -321,7 +321,8 @@ impl Campaign<'_> {
                 clock_mhz: mhz.map(Megahertz),
             };
             let format = m.row.triple.c;
-            let witness = |(row, column, code)| WitnessRow { cell, process, row, column, bits: Bits::new(format, code) };
+            let witness =
+                |(row, column, code)| WitnessRow { cell, process, row, column, bits: Bits::new(format, code) };
             let samples = m.samples.into_iter().enumerate().map(sample).collect();
             (m.row, samples, m.witness.into_iter().map(witness).collect())
         });

@@ -55,7 +55,8 @@ pub fn estimate(expansion: &Expansion, units: &[Unit]) -> Estimate {
                     total.seconds += f64::from(sampling.processes) * each * (n as f64 + n as f64 / share.burst as f64);
                     if cell.work == Work::Gemm {
                         let tiles = expansion.device.tiles(&cell.path, cell.triple).len() as f64;
-                        total.seconds += PROCESS_S + each * f64::from(sampling.pilot + 1) * tiles + reference(cell, cores);
+                        total.seconds +=
+                            PROCESS_S + each * f64::from(sampling.pilot + 1) * tiles + reference(cell, cores);
                         total.bytes += u64::from(sampling.processes) * WITNESS * WITNESS_BYTES;
                         if references.insert((cell.triple, cell.recipe)) {
                             total.seconds += f64::from(sampling.processes) * reference(cell, cores);

@@ -254,7 +254,8 @@ fn witness_elements(shape: Shape, seed: u64) -> Vec<(usize, usize)> {
     };
     let (rows, cols) = (edges(shape.m), edges(shape.n));
     let key = random::stream(seed, 0x7769_746e);
-    let mut elements: BTreeSet<(usize, usize)> = [(0, 0), (shape.m - 1, shape.n - 1), (0, shape.n - 1), (shape.m - 1, 0)].into();
+    let mut elements: BTreeSet<(usize, usize)> =
+        [(0, 0), (shape.m - 1, shape.n - 1), (0, shape.n - 1), (shape.m - 1, 0)].into();
     for i in 0..4 {
         let r = rows[random::below(key, 2 * i, rows.len() as u64) as usize];
         let c = cols[random::below(key, 2 * i + 1, cols.len() as u64) as usize];

@@ -104,7 +104,11 @@ fn host() -> Host {
         cpu,
         logical_cpus: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
         load,
-        environment: if environment.is_empty() { "no hypervisor or container seen".into() } else { environment.join(", ") },
+        environment: if environment.is_empty() {
+            "no hypervisor or container seen".into()
+        } else {
+            environment.join(", ")
+        },
     }
 }
 

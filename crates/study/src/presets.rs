@@ -45,8 +45,7 @@ pub enum PresetError {
 
 /// The resolved plan of a preset on a backend.
 pub fn preset(name: &str, backend: &str) -> Result<Plan, PresetError> {
-    let (name, text) =
-        PRESETS.iter().find(|(n, _)| *n == name).ok_or_else(|| PresetError::Unknown(name.to_owned()))?;
+    let (name, text) = PRESETS.iter().find(|(n, _)| *n == name).ok_or_else(|| PresetError::Unknown(name.to_owned()))?;
     let broken = |error: String| PresetError::Broken { name: (*name).to_owned(), error };
     let rivals: BTreeMap<String, Rivals> = toml::from_str(RIVALS).map_err(|e| broken(e.to_string()))?;
     let rivals = rivals.get(backend).ok_or_else(|| PresetError::Backend(backend.to_owned()))?;

@@ -26,12 +26,7 @@ pub fn known(rows: &[CellRow], cell: &Identity) -> Option<Known> {
 
 /// Drops what a killed run left of a block's process that it did not finish: cells that are compared must be interleaved
 /// in one process, so part of one is worth nothing. Rows of cells that were left out stay.
-pub fn drop_partial(
-    writer: &mut RunWriter,
-    block: &str,
-    cells: &[Identity],
-    processes: u32,
-) -> Result<(), StoreError> {
+pub fn drop_partial(writer: &mut RunWriter, block: &str, cells: &[Identity], processes: u32) -> Result<(), StoreError> {
     let takes_part = |cell: &&Identity| known(writer.cells(), cell).is_none_or(|known| known.takes_part);
     let expected: Vec<Identity> = cells.iter().filter(takes_part).cloned().collect();
     for process in 0..processes {

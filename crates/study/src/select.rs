@@ -14,7 +14,9 @@ pub fn keeps(filter: &str, path: &str, triple: Triple) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AxisError {
     /// Not of the form `name=v1,v2`.
-    #[error("`{0}` is no axis override: write `--axis name=v1,v2`; axes: shape, recipe, cache, path, triple, types-shape, types-recipe")]
+    #[error(
+        "`{0}` is no axis override: write `--axis name=v1,v2`; axes: shape, recipe, cache, path, triple, types-shape, types-recipe"
+    )]
     Form(String),
     /// No such axis.
     #[error("no axis `{0}`; axes: shape, recipe, cache, path, triple, types-shape, types-recipe")]
@@ -75,9 +77,13 @@ mod tests {
     #[test]
     fn every_axis_is_applied_and_bad_ones_name_what_is_allowed() {
         let mut plan = preset("quick", "cpu").unwrap();
-        for text in
-            ["shape=64,65x63x129", "recipe=uniform,zeros", "cache=cold", "path=scalar", "triple=f32,f32->f32;f64,f64->f64"]
-        {
+        for text in [
+            "shape=64,65x63x129",
+            "recipe=uniform,zeros",
+            "cache=cold",
+            "path=scalar",
+            "triple=f32,f32->f32;f64,f64->f64",
+        ] {
             apply_axis(&mut plan, text).unwrap();
         }
         assert_eq!(plan.throughput.shapes, [Shape::cube(64), Shape::new(65, 63, 129)]);

@@ -276,12 +276,7 @@ impl<W: Write> Worker<'_, W> {
 }
 
 /// Fills the gate columns of a row and returns the view that stands in the witness: the worse of the two.
-fn judge_product(
-    gatekeeper: &Gatekeeper,
-    cell: &Prepared,
-    after: Option<View>,
-    row: &mut CellRow,
-) -> Option<View> {
+fn judge_product(gatekeeper: &Gatekeeper, cell: &Prepared, after: Option<View>, row: &mut CellRow) -> Option<View> {
     let (Compiled::Product { inputs, .. }, Some(before)) = (&cell.compiled, &cell.before) else { return None };
     let judgement = gatekeeper.judge(&cell.identity, inputs, before, after.as_ref());
     let worse = match after {

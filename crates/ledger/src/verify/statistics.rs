@@ -3,7 +3,6 @@
 use super::differences;
 use super::report::{Check, CheckName, Failure};
 use crate::rows::{CellRow, Work};
-use crate::statistics::summary;
 use crate::store::{CELLS, Run, Samples};
 use rayon::prelude::*;
 use rigel_numerics::Megahertz;
@@ -37,19 +36,6 @@ fn derived(row: &CellRow, samples: &Samples) -> CellRow {
         return derived;
     };
     let clocks: Vec<Option<Megahertz>> = rows.each_clock().collect();
-    let summary = summary(rows.times, &clocks);
-    derived.repetitions = Some(rows.times.len() as u32);
-    derived.warmup = Some(summary.warmup);
-    derived.median_ns = summary.median_ns;
-    (derived.ci_low_ns, derived.ci_high_ns) = ends(summary.interval);
-    (derived.bootstrap_low_ns, derived.bootstrap_high_ns) = ends(summary.bootstrap);
-    derived.autocorrelation = summary.autocorrelation;
-    derived.effective_n = summary.effective_n;
-    derived.modes = summary.modality.column();
-    derived.clock_mhz = summary.clock_mhz;
+    derived.summarise(rows.times, &clocks);
     derived
-}
-
-fn ends(interval: Option<crate::statistics::Interval>) -> (Option<f64>, Option<f64>) {
-    (interval.map(|interval| interval.low), interval.map(|interval| interval.high))
 }

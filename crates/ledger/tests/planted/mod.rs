@@ -4,7 +4,6 @@
 use rigel_ledger::facts::derive;
 use rigel_ledger::provenance::{DeviceRecord, Host, OfferRecord, RunKind};
 use rigel_ledger::rows::{Bits, CacheState, GateMethod, Identity, Outcome, Stop, Work};
-use rigel_ledger::statistics::summary;
 use rigel_ledger::store::{RunWriter, StoreError};
 use rigel_ledger::{CellId, CellRow, Plan, PowerRow, Probe, Provenance, SampleRow, WitnessRow};
 use rigel_numerics::bound::{round_up_3, tolerance};
@@ -320,18 +319,8 @@ fn repetitions(row: &mut CellRow, process: u32, n: u32) -> Vec<SampleRow> {
         .collect();
     let times: Vec<Time> = samples.iter().map(|s| s.time_ns).collect();
     let clocks: Vec<Option<Megahertz>> = samples.iter().map(|s| s.clock_mhz).collect();
-    let summary = summary(&times, &clocks);
-    row.repetitions = Some(n);
-    row.warmup = Some(summary.warmup);
+    row.summarise(&times, &clocks);
     row.stop = Some(Stop::Repetitions);
-    row.median_ns = summary.median_ns;
-    (row.ci_low_ns, row.ci_high_ns) = (summary.interval.map(|i| i.low), summary.interval.map(|i| i.high));
-    (row.bootstrap_low_ns, row.bootstrap_high_ns) =
-        (summary.bootstrap.map(|i| i.low), summary.bootstrap.map(|i| i.high));
-    row.autocorrelation = summary.autocorrelation;
-    row.effective_n = summary.effective_n;
-    row.modes = summary.modality.column();
-    row.clock_mhz = summary.clock_mhz;
     samples
 }
 
