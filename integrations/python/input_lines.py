@@ -6,18 +6,40 @@ units of 2^e, with one e for the line, so that a dot product is a sum of product
 
 from operator import mul
 
-from number_formats import cut, decode
-from rigel_inputs import element
+from number_formats import cut, decode, least_exponent, precision
+from rigel_inputs import FLOATS, G, element, key_of, mix
 
 # Elements that are kept before all are forgotten: about 300 MB.
 KEPT = 4_000_000
 
 
-def codes(name, recipe, seed, operand, index, first, length):
-    """The codes of elements `first` to `length` of row `index` of A, or of column `index` of B."""
+def places(operand, index, first, length):
+    """Row and column of elements `first` to `length` of row `index` of A, or of column `index` of B."""
     if operand == "A":
-        return [element(name, recipe, seed, "A", index, k) for k in range(first, length)]
-    return [element(name, recipe, seed, "B", k, index) for k in range(first, length)]
+        return ((index, k) for k in range(first, length))
+    return ((k, index) for k in range(first, length))
+
+
+def near_normal(name, seed, operand, some):
+    """Values of a signed floating format. The recipe's sum S of three terms is rounded to the format's precision and
+    never beyond its range, so a value is S with its last bits rounded away, in units of 2^-L."""
+    wide, fraction_bits = name in ("f64", "f32"), precision(name) - 1
+    lane = 64 if wide else 21
+    mask, middle, least = (1 << lane) - 1, 3 << lane, least_exponent(name) + lane + 1
+    key, values = key_of("near-normal", seed, operand), []
+    for row, column in some:
+        w = mix(key + G * ((row << 32) + column + 1))
+        if wide:
+            second = mix(w + G)
+            total = 2 * (w + second + mix(second + G)) + 3 - middle
+        else:
+            total = 2 * ((w & mask) + (w >> 21 & mask) + (w >> 42 & mask)) + 3 - middle
+        size = abs(total)
+        dropped = max(size.bit_length(), least) - 1 - fraction_bits
+        if dropped > 0:
+            size = size + (1 << dropped - 1) - 1 + (size >> dropped & 1) >> dropped << dropped
+        values.append((-size if total < 0 else size, -lane))
+    return values
 
 
 def scaled(values):
@@ -51,15 +73,20 @@ class Inputs:
         values = self.values.setdefault((name, operand, index), [])
         if len(values) < length:
             self.count(length - len(values))
-            known = self.decoded.setdefault(name, {})
-            for code in codes(name, self.recipe, self.seed, operand, index, len(values), length):
-                value = known.get(code)
-                if value is None:
-                    value = decode(name, code)
-                    if len(known) < 1 << 16:
-                        known[code] = value
-                values.append(value)
+            some = places(operand, index, len(values), length)
+            if self.recipe == "near-normal" and name in FLOATS and FLOATS[name][0]:
+                values += near_normal(name, self.seed, operand, some)
+            else:
+                values += [self.value(name, element(name, self.recipe, self.seed, operand, *place)) for place in some]
         return values[:length]
+
+    def value(self, name, code):
+        known = self.decoded.setdefault(name, {})
+        if code not in known:
+            if len(known) == 1 << 16:
+                known.clear()
+            known[code] = decode(name, code)
+        return known[code]
 
     def count(self, more):
         self.kept += more

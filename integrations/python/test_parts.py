@@ -94,7 +94,7 @@ class Numbers(unittest.TestCase):
                     continue
                 inputs = Inputs(recipe, 5)
                 for operand in "AB":
-                    for length in (3, 40, 17):
+                    for length in (3, 400, 17):
                         values, e = inputs.line(name, operand, 9, length)
                         for k, value in enumerate(values):
                             place = (9, k) if operand == "A" else (k, 9)
