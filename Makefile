@@ -2,24 +2,25 @@
 RUNS := $(sort $(patsubst %/MANIFEST,%,$(wildcard data/*/*/MANIFEST)))
 RIGEL := target/release/rigel
 
-.PHONY: reproduce redraw schema test
+.PHONY: reproduce redraw test
 
 # Verify every committed run with both verifiers and redraw every figure, page and README table; fail if a byte differs.
 reproduce:
 	cargo build --release
-	$(RIGEL) verify $(RUNS)
-	for run in $(RUNS); do \
-	  python3 integrations/python/verify.py $$run && \
-	  $(RIGEL) figures $$run --check && \
-	  $(RIGEL) report $$run --check || exit 1; \
+	@test -n "$(RUNS)" || echo "no committed runs under data/: nothing to reproduce"
+	set -e; for run in $(RUNS); do \
+	  $(RIGEL) verify $$run; \
+	  python3 integrations/python/verify.py $$run; \
+	  $(RIGEL) figures $$run --check; \
+	  $(RIGEL) report $$run --check; \
 	done
-	$(RIGEL) report $(firstword $(RUNS)) --readme README.md --check
+	set -e; for run in $(firstword $(RUNS)); do $(RIGEL) report $$run --readme README.md --check; done
 
 # The same, writing what differs.
 redraw:
 	cargo build --release
-	for run in $(RUNS); do $(RIGEL) figures $$run && $(RIGEL) report $$run || exit 1; done
-	$(RIGEL) report $(firstword $(RUNS)) --readme README.md
+	set -e; for run in $(RUNS); do $(RIGEL) figures $$run; $(RIGEL) report $$run; done
+	set -e; for run in $(firstword $(RUNS)); do $(RIGEL) report $$run --readme README.md; done
 
 test:
 	cargo test --workspace

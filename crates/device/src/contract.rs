@@ -99,6 +99,9 @@ pub struct Offer {
     pub stated: Option<Stated>,
     /// Whether a ceiling loop exists.
     pub has_ceiling: bool,
+    /// How the kernel converts its operands before it multiplies them, seen in its machine code or source; empty when an
+    /// instruction takes the operand type itself. A witness of emulation.
+    pub conversion: String,
 }
 
 /// A limit from a vendor's document.

@@ -105,6 +105,8 @@ pub struct OfferRecord {
     pub stated_operations_per_cycle_per_core: Option<f64>,
     /// Where that is stated.
     pub stated_source: String,
+    /// How the kernel converts its operands before it multiplies them; empty when it does not.
+    pub conversion: String,
 }
 
 /// A missing meter, as provenance keeps it.

@@ -63,6 +63,7 @@ fn record(
         absent: o.absent,
         stated_operations_per_cycle_per_core: o.stated.as_ref().map(|s| s.operations_per_cycle_per_core),
         stated_source: o.stated.map(|s| s.source).unwrap_or_default(),
+        conversion: o.conversion,
     };
     DeviceRecord {
         id: d.id,

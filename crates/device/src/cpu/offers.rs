@@ -36,6 +36,7 @@ pub fn offers(cores: usize) -> Vec<Offer> {
                 rough_rate: rough_rate(path, triple) * cores as f64,
                 stated: super::stated::stated(path, triple),
                 has_ceiling: true,
+                conversion: conversion(path, triple).into(),
             });
         }
     }
@@ -77,14 +78,24 @@ fn advertised(path: Path, triple: Triple) -> Advertised {
     }
 }
 
+/// What packing does to the operands of a triple that no instruction of the path multiplies.
+fn conversion(path: Path, triple: Triple) -> &'static str {
+    match (path, triple) {
+        (_, F64 | F32) | (Path::Avx512Bf16 | Path::Avx512Vnni, _) => "",
+        (Path::Scalar, U8I8 | I8I8) => "widened to 32 bits while packing",
+        (_, U8I8 | I8I8) => "widened to 16 bits while packing",
+        _ => "converted to f32 while packing",
+    }
+}
+
 /// Operations per second and core, to the order of magnitude: for estimates of duration, never reported.
 fn rough_rate(path: Path, triple: Triple) -> f64 {
     let f32_rate = match path {
-        Path::Scalar => 5e9,
-        Path::Tiled => 2e10,
-        Path::Avx2Fma | Path::Avx512Fma => 7e10,
-        Path::Avx512Bf16 => 1.5e11,
-        Path::Avx512Vnni => 3e11,
+        Path::Scalar => 1e10,
+        Path::Tiled => 3e10,
+        Path::Avx2Fma | Path::Avx512Fma => 1e11,
+        Path::Avx512Bf16 => 2e11,
+        Path::Avx512Vnni => 4e11,
     };
     if triple == F64 { f32_rate / 2.0 } else { f32_rate }
 }

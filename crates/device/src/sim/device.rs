@@ -64,6 +64,7 @@ impl Device for SimDevice {
                 source: s.source.clone(),
             }),
             has_ceiling: planted.ceiling.is_some(),
+            conversion: String::new(),
         })
         .collect()
     }

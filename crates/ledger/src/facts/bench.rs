@@ -5,6 +5,7 @@ use super::cells::{Index, Pair, Product};
 use super::compare::Side;
 use super::products::Measured;
 use crate::plan::Plan;
+use crate::provenance::Provenance;
 use crate::rows::CacheState;
 use crate::verdict::Baseline;
 use rigel_numerics::{Recipe, Shape, Triple};
@@ -13,6 +14,7 @@ use std::collections::{BTreeSet, HashMap};
 /// Everything measured, ready to be compared.
 pub(super) struct Bench<'a> {
     pub(super) plan: &'a Plan,
+    pub(super) provenance: &'a [Provenance],
     index: &'a Index<'a>,
     pub(super) ceilings: &'a [Ceiling<'a>],
     pub(super) products: &'a [Measured<'a>],
@@ -24,6 +26,7 @@ pub(super) struct Bench<'a> {
 impl<'a> Bench<'a> {
     pub(super) fn new(
         plan: &'a Plan,
+        provenance: &'a [Provenance],
         index: &'a Index<'a>,
         ceilings: &'a [Ceiling<'a>],
         products: &'a [Measured<'a>],
@@ -45,7 +48,7 @@ impl<'a> Bench<'a> {
             }
         }
         let fastest_match = fastest.into_iter().map(|(cell, (_, i))| (cell, i)).collect();
-        Bench { plan, index, ceilings, products, by_product, of_pair, fastest_match }
+        Bench { plan, provenance, index, ceilings, products, by_product, of_pair, fastest_match }
     }
 
     /// Whether the plan judges a triple against the match.

@@ -100,7 +100,7 @@ pub fn derive(evidence: &Evidence<'_>) -> Vec<FactRow> {
     let index = cells::Index::of(evidence.cells);
     let ceilings = ceilings::all(&index, evidence);
     let products = products::all(&index, evidence);
-    let bench = bench::Bench::new(evidence.plan, &index, &ceilings, &products);
+    let bench = bench::Bench::new(evidence.plan, evidence.provenance, &index, &ceilings, &products);
     facts.extend(ceilings.iter().flat_map(|ceiling| ceiling.facts(evidence)));
     facts.extend(products.iter().flat_map(|product| product.facts(&ceilings)));
     facts.extend(bench.facts(complete));

@@ -7,7 +7,8 @@ use super::products::Measured;
 use super::row::Subject;
 use crate::rows::{CellId, FactRow, Probe};
 use crate::verdict::{
-    AccelerationCase, Baseline, BaselineCase, Comparison, GemmCase, MatchedBy, RivalCase, accelerated, win,
+    AccelerationCase, Baseline, BaselineCase, Comparison, EmulationWitness, GemmCase, MatchedBy, RivalCase,
+    accelerated, win,
 };
 use rayon::prelude::*;
 use rigel_numerics::Triple;
@@ -145,8 +146,16 @@ impl<'a> Bench<'a> {
             (false, None) => MatchedBy::Nothing,
         };
         let ceiling = ceiling.map(|(comparison, _)| comparison);
-        let case = AccelerationCase { matched, ceiling, products, excluded, witnesses: Vec::new() };
+        let witnesses = self.conversions(path, triple);
+        let case = AccelerationCase { matched, ceiling, products, excluded, witnesses };
         Acceleration { case, evidence, ceilings }
+    }
+
+    /// What the device says of its kernels: operands that are converted before they are multiplied.
+    fn conversions(&self, path: &str, triple: Triple) -> Vec<EmulationWitness> {
+        let offers = self.provenance.iter().flat_map(|record| &record.device.offers);
+        let mine = offers.filter(|offer| offer.path == path && offer.triple == triple && !offer.conversion.is_empty());
+        mine.take(1).map(|offer| EmulationWitness::Conversions(offer.conversion.clone())).collect()
     }
 
     fn ceiling_ratio(

@@ -22,7 +22,7 @@ pub enum MatchedBy {
 pub enum EmulationWitness {
     /// The arithmetic is a composition of another unit's steps that differs from every single-step model: which.
     Fingerprint(String),
-    /// Conversion instructions stand in the machine code: which.
+    /// The kernel converts its operands before it multiplies them: how.
     Conversions(String),
 }
 
@@ -114,7 +114,7 @@ fn decide(
         witnessed = true;
         clauses.push(match witness {
             EmulationWitness::Fingerprint(what) => format!("witness: arithmetic is {what}"),
-            EmulationWitness::Conversions(what) => format!("witness: machine code converts with {what}"),
+            EmulationWitness::Conversions(what) => format!("witness: operands are {what}"),
         });
     }
     if let Ok(ceiling) = &case.ceiling

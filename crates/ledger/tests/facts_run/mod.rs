@@ -195,6 +195,7 @@ pub fn offer(path: &str, triple: Triple, absent: &str) -> OfferRecord {
         absent: absent.into(),
         stated_operations_per_cycle_per_core: (path == "matrix").then_some(if triple == HALF { 500.0 } else { 1250.0 }),
         stated_source: "planted document, section 2".into(),
+        conversion: String::new(),
     }
 }
 

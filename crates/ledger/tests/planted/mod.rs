@@ -145,6 +145,7 @@ pub fn provenance(plan: &Plan, run: &str) -> Provenance {
         absent: String::new(),
         stated_operations_per_cycle_per_core: None,
         stated_source: String::new(),
+        conversion: String::new(),
     };
     Provenance {
         schema: Provenance::SCHEMA,

@@ -403,6 +403,7 @@ pub fn provenance(kind: RunKind) -> Provenance {
         absent: String::new(),
         stated_operations_per_cycle_per_core: None,
         stated_source: String::new(),
+        conversion: String::new(),
     };
     let mut offers: Vec<OfferRecord> = LANES.into_iter().map(offer).collect();
     let mut absent = offer(("amx", "bf16,bf16->f32", 0.0, 0.0, None));
