@@ -33,7 +33,7 @@ fn an_unknown_variant_is_refused_with_those_that_exist() {
     let spec = CeilingSpec { path: "scalar".into(), triple, variant: "ilp99x1".into() };
     let refusal = cpu.ceiling(&spec).err().unwrap();
     assert_eq!(refusal.rung, Rung::Compile);
-    assert!(refusal.diagnostic.contains("no variant `ilp99x1`") && refusal.diagnostic.contains("ilp2x1"));
+    assert!(refusal.diagnostic.contains("no variant `ilp99x1`") && refusal.diagnostic.contains("ilp2x"));
 }
 
 #[test]
