@@ -55,8 +55,9 @@ fn check(a: Format, b: Format, pairs: &[(u64, u64)], output: Format, device: u64
     prop_assert_eq!(exact.magnitude.to_f64().to_bits(), magnitude.to_bits());
     prop_assert_eq!(exact.sum.difference(output, device).to_bits(), difference.to_bits());
     let residual = exact.residual(output, device);
+    // A distance below the least f64 rounds to 0 by itself and still is a share of the last place.
     let (relative, ulps) = if difference == 0.0 {
-        (0.0, 0.0)
+        (0.0, ulps)
     } else if difference.is_infinite() {
         (f64::INFINITY, f64::INFINITY)
     } else if magnitude.is_infinite() {
@@ -173,4 +174,14 @@ fn the_longest_f64_sums_do_not_overflow_the_accumulator() {
     let minus = max | 1 << 63;
     let pairs = (0..1 << 10).flat_map(|_| [(max, max), (minus, max)]).chain([(1, 1.0f64.to_bits())]);
     assert_eq!(dot(Format::F64, Format::F64, pairs).expect("finite").sum.to_f64(), f64::from_bits(1));
+}
+
+/// A tie at the least normal f64: |ĉ − c| = 2^-1075 rounds to 0, and half a unit in the last place stays half a unit.
+#[test]
+fn a_distance_below_the_least_f64_is_still_counted_in_ulps() {
+    let least = f64::MIN_POSITIVE.to_bits();
+    let pairs = [(least, 1.0f64.to_bits()), (1, 0.5f64.to_bits())];
+    check(Format::F64, Format::F64, &pairs, Format::F64, least).unwrap();
+    let dot = dot(Format::F64, Format::F64, pairs).unwrap();
+    assert_eq!(dot.residual(Format::F64, least).ulps, 0.5);
 }
