@@ -137,6 +137,30 @@ impl Provenance {
     /// Version of the file formats that this code writes.
     pub const SCHEMA: u32 = 1;
 
+    /// What rows depend on, each with the name of its field: rows with anything of it different are not of one run. The
+    /// shard is left out, since shards become one run; so are time, load, command line and run id.
+    pub(crate) fn conditions(&self) -> [(&'static str, String); 16] {
+        let Provenance { device, host, .. } = self;
+        [
+            ("plan_hash", self.plan_hash.clone()),
+            ("device.id", device.id.clone()),
+            ("device.driver", device.driver.clone()),
+            ("binary_hash", self.binary_hash.clone()),
+            ("commit", self.commit.clone()),
+            ("dirty", self.dirty.map(|dirty| dirty.to_string()).unwrap_or_default()),
+            ("kind", crate::rows::name_of(&self.kind)),
+            ("recipe_hash", self.recipe_hash.clone()),
+            ("device.backend", device.backend.clone()),
+            ("device.cores", device.cores.to_string()),
+            ("device.firmware", device.firmware.clone()),
+            ("device.toolchain", device.toolchain.clone()),
+            ("device.os", device.os.clone()),
+            ("device.kernels", device.kernels.clone()),
+            ("host.cpu", host.cpu.clone()),
+            ("concurrent_cells", self.concurrent_cells.to_string()),
+        ]
+    }
+
     /// Names of required fields that are empty or unknown; a run with any gives no verdict.
     pub fn missing(&self) -> Vec<&'static str> {
         let mut missing = Vec::new();

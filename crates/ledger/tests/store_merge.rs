@@ -3,6 +3,7 @@
 mod planted;
 
 use planted::{Planted, files};
+use rigel_ledger::Provenance;
 use rigel_ledger::store::{FileFault, Run, StoreError, merge};
 use rigel_ledger::verify::verify;
 use std::path::PathBuf;
@@ -129,6 +130,38 @@ fn what_cannot_be_one_run_is_refused_with_both_names() {
         }
     }
     assert!(!target.exists());
+}
+
+#[test]
+fn shards_made_under_other_conditions_are_refused_with_the_field() {
+    let out = tempdir().unwrap();
+    let first = tempdir().unwrap();
+    Planted::new("run-1").sealed(first.path());
+    let cases: Vec<(&str, &dyn Fn(&mut Provenance))> = vec![
+        ("binary_hash is `b` in one and `another`", &|p| p.binary_hash = "another".into()),
+        ("commit is `0123456` in one and `another`", &|p| p.commit = "another".into()),
+        ("dirty is `false` in one and `true`", &|p| p.dirty = Some(true)),
+        ("recipe_hash is", &|p| p.recipe_hash = "another".into()),
+        ("device.driver is", &|p| p.device.driver = "another".into()),
+        ("device.firmware is", &|p| p.device.firmware = "another".into()),
+        ("device.toolchain is", &|p| p.device.toolchain = "another".into()),
+        ("device.os is", &|p| p.device.os = "another".into()),
+        ("device.kernels is", &|p| p.device.kernels = "another".into()),
+        ("device.cores is", &|p| p.device.cores += 1),
+        ("host.cpu is", &|p| p.host.cpu = "another".into()),
+        ("concurrent_cells is `1` in one and `2`", &|p| p.concurrent_cells = 2),
+    ];
+    for (says, change) in cases {
+        let dir = tempdir().unwrap();
+        let mut planted = Planted::new("run-2");
+        change(&mut planted.provenance);
+        let driver = planted.provenance.device.driver.clone();
+        planted.cells.iter_mut().for_each(|(row, _, _)| row.driver = driver.clone());
+        planted.sealed(dir.path());
+        let refused = merge(&out.path().join("run"), &[first.path(), dir.path()]).unwrap_err();
+        assert!(matches!(refused, StoreError::Merge { .. }), "{says}: {refused}");
+        assert!(refused.to_string().contains(says), "{says}: {refused}");
+    }
 }
 
 #[test]

@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 /// The result is the same bytes for any order of the inputs. Equal rows are joined; every `run.json` is kept.
 ///
 /// # Errors
-/// An input that is unsealed or does not read; two inputs with another plan, device, driver or kind; one cell measured
-/// twice ([`StoreError::Merge`] names both lines); anything at `out`.
+/// An input that is unsealed or does not read; two inputs that differ in anything that rows depend on (plan, device,
+/// driver, binary, commit, kernels, toolchain, host and what else a resumed run may not change); one cell measured twice ([`StoreError::Merge`] names both lines); anything at `out`.
 pub fn merge(out: &Path, inputs: &[impl AsRef<Path>]) -> Result<Run, StoreError> {
     if out.exists() && fs::read_dir(out).map_err(StoreError::io(out, "list"))?.next().is_some() {
         return Err(StoreError::file(out, FileFault::AlreadyARun));
@@ -95,15 +95,7 @@ fn provenances(sources: &[Source]) -> Result<BTreeMap<String, &Provenance>, Stor
         for record in &source.provenance {
             let place = |of: &Source| of.dir.join(if of.provenance.len() == 1 { RUN } else { RUNS });
             if let Some((of, one)) = all.values().next() {
-                let fields = |p: &Provenance| {
-                    [
-                        ("plan_hash", p.plan_hash.clone()),
-                        ("device.id", p.device.id.clone()),
-                        ("device.driver", p.device.driver.clone()),
-                        ("kind", crate::rows::name_of(&p.kind)),
-                    ]
-                };
-                let differs = fields(one).into_iter().zip(fields(record)).find(|(a, b)| a != b);
+                let differs = one.conditions().into_iter().zip(record.conditions()).find(|(a, b)| a != b);
                 if let Some(((field, a), (_, b))) = differs {
                     let why = format!("{field} is `{a}` in one and `{b}` in the other; compare them instead");
                     return Err(StoreError::Merge { first: place(of), second: place(source), why });

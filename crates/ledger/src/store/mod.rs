@@ -12,7 +12,7 @@
 //! **Reading.** [`Run::open`] holds everything but samples and witness; [`Run::samples`] takes 12 bytes a repetition. Lines,
 //! rows and files have limits, so garbage of any size ends with a message that names file and line.
 //!
-//! **Merging.** [`merge`] joins runs of one plan on one device: `run.json` becomes `runs/<run id>.json`, facts are derived
+//! **Merging.** [`merge`] joins runs of one plan, made under the same conditions on one device: `run.json` becomes `runs/<run id>.json`, facts are derived
 //! again, and the order of the inputs does not matter. A cell may stand in two runs only as the same row: `samples.csv`
 //! has no column for the run and `facts.csv` none for the device, so two measurements of one cell stay two runs, which
 //! `compare` reads side by side.

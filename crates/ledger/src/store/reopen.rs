@@ -102,29 +102,10 @@ fn cut(path: &Path, header: &str, spans: Vec<Option<Span>>) -> Result<Written, S
     rewrite(path, header, &[path], spans.into_iter().map(|span| (0, span)))
 }
 
-/// Refuses when anything is different that rows depend on. Time, load, command line and run id may differ.
+/// Refuses when anything is different that rows depend on, or the shard.
 fn refuse_changes(dir: &Path, recorded: &Provenance, now: &Provenance) -> Result<(), StoreError> {
-    let kind = |p: &Provenance| crate::rows::name_of(&p.kind);
-    let texts = |p: &Provenance| {
-        [
-            ("plan_hash", p.plan_hash.clone()),
-            ("device.id", p.device.id.clone()),
-            ("device.driver", p.device.driver.clone()),
-            ("binary_hash", p.binary_hash.clone()),
-            ("kind", kind(p)),
-            ("recipe_hash", p.recipe_hash.clone()),
-            ("partition", p.partition.clone()),
-            ("device.backend", p.device.backend.clone()),
-            ("device.cores", p.device.cores.to_string()),
-            ("device.firmware", p.device.firmware.clone()),
-            ("device.toolchain", p.device.toolchain.clone()),
-            ("device.os", p.device.os.clone()),
-            ("device.kernels", p.device.kernels.clone()),
-            ("host.cpu", p.host.cpu.clone()),
-            ("concurrent_cells", p.concurrent_cells.to_string()),
-        ]
-    };
-    for ((field, recorded), (_, now)) in texts(recorded).into_iter().zip(texts(now)) {
+    let texts = |p: &Provenance| p.conditions().into_iter().chain([("partition", p.partition.clone())]);
+    for ((field, recorded), (_, now)) in texts(recorded).zip(texts(now)) {
         if recorded != now {
             return Err(StoreError::Changed { dir: dir.to_owned(), field, recorded, now });
         }
