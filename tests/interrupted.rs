@@ -6,10 +6,14 @@ use rig::{SMALL, cells, file, rigel};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Starts the same run and kills it, with all its workers, after a while.
-fn killed(out: &std::path::Path, after: Duration) {
+/// A run in which cells crash, hang, run out of memory and lose the device, each once.
+const HOSTILE: &[&str] =
+    &["run", "--device", "sim:hostile", "--timeout", "1", "--axis", "shape=512", "--axis", "types-shape=8"];
+
+/// Starts a run and kills the campaign after a while; its worker must end by itself.
+fn killed(arguments: &[&str], out: &std::path::Path, after: Duration) {
     let mut child = Command::new(assert_cmd::cargo::cargo_bin!("rigel"))
-        .args(SMALL)
+        .args(arguments)
         .arg("--out")
         .arg(out)
         .stdout(Stdio::null())
@@ -27,7 +31,7 @@ fn a_run_killed_at_many_points_resumes_to_the_undisturbed_one() {
     let (whole, hurt) = (dir.path().join("whole"), dir.path().join("hurt"));
     rigel().args(SMALL).arg("--out").arg(&whole).assert().success();
     for ms in [1, 40, 90, 150, 220, 300, 400, 500, 700, 900, 30, 60, 120, 250] {
-        killed(&hurt, Duration::from_millis(ms));
+        killed(SMALL, &hurt, Duration::from_millis(ms));
         if hurt.join("MANIFEST").exists() {
             break;
         }
@@ -38,6 +42,50 @@ fn a_run_killed_at_many_points_resumes_to_the_undisturbed_one() {
         assert_eq!(file(&whole, name), file(&hurt, name), "{name}");
     }
     rigel().arg("verify").arg(&hurt).assert().success();
+}
+
+#[test]
+fn a_hostile_run_killed_at_many_points_loses_no_row() {
+    let dir = tempfile::tempdir().unwrap();
+    let (whole, hurt) = (dir.path().join("whole"), dir.path().join("hurt"));
+    rigel().args(HOSTILE).arg("--out").arg(&whole).assert().success();
+    for ms in [300, 900, 1500, 2100, 2700, 400, 700] {
+        killed(HOSTILE, &hurt, Duration::from_millis(ms));
+        if hurt.join("MANIFEST").exists() {
+            break;
+        }
+    }
+    rigel().args(HOSTILE).arg("--out").arg(&hurt).assert().success();
+    assert_eq!(cells(&whole), cells(&hurt));
+    assert_eq!(file(&whole, "facts.csv"), file(&hurt, "facts.csv"));
+}
+
+/// Workers of this binary whose campaign is gone.
+#[cfg(target_os = "linux")]
+fn orphans() -> usize {
+    let binary = std::fs::canonicalize(assert_cmd::cargo::cargo_bin!("rigel")).unwrap();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let orphan = |process: std::path::PathBuf| {
+        let exe = std::fs::read_link(process.join("exe")).ok();
+        let stat = std::fs::read_to_string(process.join("stat")).unwrap_or_default();
+        let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse::<u32>().ok());
+        let command = std::fs::read(process.join("cmdline")).unwrap_or_default();
+        exe == Some(binary.clone()) && parent == Some(1) && command.ends_with(b"worker\0")
+    };
+    processes.filter(|process| orphan(process.clone())).count()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn workers_end_with_their_campaign_even_while_they_hang() {
+    let dir = tempfile::tempdir().unwrap();
+    let hang = ["run", "--device", "sim:hostile", "--timeout", "60", "--filter", "e5m2", "--axis", "shape=512"];
+    killed(&hang, &dir.path().join("run"), Duration::from_millis(1500));
+    let begun = std::time::Instant::now();
+    while orphans() > 0 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "a worker outlives its campaign");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! How is a plan measured, from options to a sealed run with its page?
 
+use super::fail_on::FailOn;
 use super::planning::{self, Planned};
 use super::{list, report};
 use crate::args::RunArgs;
@@ -19,12 +20,18 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Measures.
 pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
+    let fail_on = FailOn::new(&args.fail_on)?;
     let mut planned = planning::resolve(&args.plan)?;
     let units = planning::units(&args.plan, &planned);
-    if units.iter().all(|u| matches!(u, rigel_study::units::Unit::Absent { .. })) && args.plan.partition.is_none() {
+    let nothing = match (&args.plan.block, args.plan.partition) {
+        (Some(_), _) => units.is_empty(),
+        (None, Some(_)) => false,
+        (None, None) => units.iter().all(|u| matches!(u, rigel_study::units::Unit::Absent { .. })),
+    };
+    if nothing {
         return Err(failure(Exit::NothingSelected, list::nothing(&args.plan)));
     }
-    if args.dry_run {
+    if args.dry_run || args.plan.estimate {
         return list::list(&args.plan);
     }
     let out = args.out.clone().unwrap_or_else(|| default_out(args, &planned));
@@ -54,7 +61,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         )
     })?;
     match ended {
-        Ended::Complete => finish(args, &out, writer),
+        Ended::Complete => finish(args, &out, writer, &fail_on),
         Ended::Interrupted => {
             drop(writer);
             eprintln!(
@@ -62,6 +69,11 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
                 out.display()
             );
             Ok(Exit::Interrupted)
+        }
+        Ended::Incomplete(missing) => {
+            drop(writer);
+            eprintln!("{missing} cells have no row; give the same command again to measure them");
+            Ok(Exit::Unfinished)
         }
         Ended::DeviceLost => {
             drop(writer);
@@ -85,7 +97,7 @@ fn provenance(args: &RunArgs, planned: &mut Planned) -> Provenance {
         commit: env!("RIGEL_COMMIT").to_owned(),
         dirty: env!("RIGEL_DIRTY").parse().ok(),
         command: std::env::args().collect(),
-        partition: args.plan.partition.map(|p| p.to_string()).unwrap_or_default(),
+        partition: planning::part(&args.plan),
     };
     origin::provenance(&planned.plan, &args.plan.device, planned.device.as_mut(), &binary)
 }
@@ -124,7 +136,7 @@ fn count_interrupts() -> anyhow::Result<Arc<AtomicU8>> {
     Ok(presses)
 }
 
-fn finish(args: &RunArgs, out: &Path, writer: RunWriter) -> anyhow::Result<Exit> {
+fn finish(args: &RunArgs, out: &Path, writer: RunWriter, fail_on: &FailOn) -> anyhow::Result<Exit> {
     writer
         .seal_with(|evidence: &Evidence| rigel_ledger::facts::derive(evidence))
         .map_err(|e| failure(Exit::Unfinished, e))?;
@@ -133,8 +145,7 @@ fn finish(args: &RunArgs, out: &Path, writer: RunWriter) -> anyhow::Result<Exit>
     report::print_verdicts(&run, args.plan.format)?;
     eprintln!("rows, verdicts and page are in {}; open {}", out.display(), out.join("report.html").display());
     eprintln!("{}", terminal::faint(&format!("check it: rigel verify {}", out.display())));
-    let said: Vec<&String> = args.fail_on.iter().filter(|word| report::says(&run, word)).collect();
-    if let Some(word) = said.first() {
+    if let Some(word) = fail_on.said(&run) {
         eprintln!("a verdict or outcome says `{word}` (--fail-on)");
         return Ok(Exit::CheckFailed);
     }

@@ -1,12 +1,14 @@
 //! What does the hidden command `worker` do? One order in on standard input, events out on standard output.
 
 use crate::exit::{Exit, failure};
+use rigel_study::worker;
+use std::io::BufReader;
 
-/// Serves one order. An interrupt is the parent's to handle, so it is ignored here.
+/// Serves one order, and ends when the campaign that gave it ends. An interrupt is the campaign's to handle.
 pub fn worker() -> anyhow::Result<Exit> {
     ctrlc::set_handler(|| {})?;
-    match rigel_study::worker::serve(std::io::stdin().lock(), std::io::stdout().lock()) {
-        Ok(()) => Ok(Exit::Fine),
-        Err(error) => Err(failure(Exit::Usage, error)),
-    }
+    let order = worker::read_order(BufReader::new(std::io::stdin())).map_err(|e| failure(Exit::Usage, e))?;
+    worker::end_with_parent();
+    worker::serve(&order, std::io::stdout().lock()).map_err(|e| failure(Exit::Usage, e))?;
+    Ok(Exit::Fine)
 }

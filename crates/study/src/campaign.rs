@@ -41,6 +41,8 @@ pub enum Ended {
     Interrupted,
     /// The device stopped answering; later cells have no rows.
     DeviceLost,
+    /// So many cells have no row although every unit was worked on.
+    Incomplete(usize),
 }
 
 /// One campaign.
@@ -65,6 +67,9 @@ pub struct Campaign<'a> {
     pub observer: &'a mut dyn Observer,
 }
 
+/// A row with its samples and witness.
+type Row = (CellRow, Vec<SampleRow>, Vec<WitnessRow>);
+
 /// What one worker process left.
 struct Attempt {
     end: End,
@@ -72,6 +77,16 @@ struct Attempt {
     last: Option<(usize, Stage)>,
     tile: Option<String>,
     health: Option<Result<(), String>>,
+}
+
+impl Attempt {
+    /// The cell that a process was at when it ended badly.
+    fn culprit(&self) -> usize {
+        match self.end {
+            End::DeviceLost { cell, .. } => cell,
+            _ => self.last.map_or(0, |(cell, _)| cell),
+        }
+    }
 }
 
 impl Campaign<'_> {
@@ -94,7 +109,30 @@ impl Campaign<'_> {
                 return Ok((ended, self.writer));
             }
         }
-        Ok((Ended::Complete, self.writer))
+        let missing = units.iter().map(|unit| self.missing(unit)).sum();
+        Ok((if missing == 0 { Ended::Complete } else { Ended::Incomplete(missing) }, self.writer))
+    }
+
+    /// Cells of a unit without a row, counted once for every process that should have one.
+    fn missing(&self, unit: &Unit) -> usize {
+        let rows = self.writer.cells();
+        match unit {
+            Unit::Absent { .. } | Unit::Climb { .. } => unit.cells().iter().filter(|c| !self.has_row(c, 0)).count(),
+            Unit::Block { cells, .. } => {
+                let there: std::collections::HashSet<(Identity, u32)> = rows
+                    .iter()
+                    .map(|row| {
+                        let mut identity = row.identity();
+                        if identity.work == Work::Gemm {
+                            identity.tile.clear();
+                        }
+                        (identity, row.process)
+                    })
+                    .collect();
+                let processes = 0..self.plan.sampling.processes;
+                processes.map(|p| cells.iter().filter(|c| !there.contains(&((*c).clone(), p))).count()).sum()
+            }
+        }
     }
 
     fn absent(&mut self, unit: &Unit, cell: &Identity, reason: &str) -> Result<Ended, CampaignError> {
@@ -116,14 +154,20 @@ impl Campaign<'_> {
             self.observer.unit(&name);
             let attempt = self.attempt(SOLO, Job::Climb(left.clone()))?;
             let mut done: Vec<usize> = attempt.measured.iter().map(|m| m.cell).collect();
+            let at = attempt.culprit();
             for measured in attempt.measured {
                 self.append_measured(&name, vec![measured])?;
             }
             match attempt.end {
-                End::Done => return Ok(Ended::Complete),
+                End::Done => {
+                    let silent = (0..left.len()).filter(|i| !done.contains(i));
+                    let rows = silent.map(|i| (no_result(&left[i], 0), vec![], vec![])).collect();
+                    self.append_all(&name, rows)?;
+                    return Ok(Ended::Complete);
+                }
                 End::Interrupted => return Ok(Ended::Interrupted),
-                End::Died(_) | End::Silent => {
-                    let culprit = attempt.last.map_or(0, |(cell, _)| cell).min(left.len() - 1);
+                End::Died(_) | End::Silent | End::DeviceLost { .. } => {
+                    let culprit = at.min(left.len() - 1);
                     if !done.contains(&culprit) {
                         let row = self.culprit_row(&left[culprit], 0, &attempt.end, attempt.last);
                         self.append_all(&name, vec![(row, vec![], vec![])])?;
@@ -147,6 +191,7 @@ impl Campaign<'_> {
     fn block(&mut self, id: &str, cells: &[Identity]) -> Result<Ended, CampaignError> {
         let processes = self.plan.sampling.processes;
         resume::drop_partial(&mut self.writer, id, cells, processes)?;
+        self.complete_left_out(id, cells)?;
         let mut cells = match self.pilot(id, cells)? {
             Ok(cells) => cells,
             Err(ended) => return Ok(ended),
@@ -165,15 +210,19 @@ impl Campaign<'_> {
                 let attempt = self.attempt(process, Job::Block { block: block.clone(), cells: missing.clone() })?;
                 match attempt.end {
                     End::Done => {
+                        let silent: Vec<Row> = (0..missing.len())
+                            .filter(|i| attempt.measured.iter().all(|m| m.cell != *i))
+                            .map(|i| (no_result(&missing[i], process), vec![], vec![]))
+                            .collect();
                         self.append_measured(&block, attempt.measured)?;
+                        self.append_all(&block, silent)?;
                         break;
                     }
                     End::Interrupted => return Ok(Ended::Interrupted),
-                    End::Died(_) | End::Silent => {
-                        let culprit = attempt.last.map_or(0, |(cell, _)| cell).min(missing.len() - 1);
-                        let identity = missing[culprit].clone();
-                        let rows = self.culprit_rows(&identity, process, &attempt.end, attempt.last);
-                        self.append_all(&block, rows)?;
+                    End::Died(_) | End::Silent | End::DeviceLost { .. } => {
+                        let identity = missing[attempt.culprit().min(missing.len() - 1)].clone();
+                        let row = self.culprit_row(&identity, process, &attempt.end, attempt.last);
+                        self.leave_out(id, row)?;
                         cells.retain(|c| *c != identity);
                         if !self.healthy()? {
                             return Ok(Ended::DeviceLost);
@@ -191,14 +240,17 @@ impl Campaign<'_> {
     fn pilot(&mut self, id: &str, cells: &[Identity]) -> Result<Result<Vec<Identity>, Ended>, CampaignError> {
         let mut ready: Vec<Identity> = Vec::new();
         for cell in cells {
+            if let Some(row) = resume::left_out(self.writer.cells(), id, cell) {
+                // Left out in a later process, it has its rows for the earlier ones.
+                debug_assert!(row.process == 0 || resume::tile(self.writer.cells(), id, cell).is_some());
+                continue;
+            }
             if cell.work != Work::Gemm {
                 ready.push(cell.clone());
                 continue;
             }
-            if let Some(known) = resume::known(self.writer.cells(), cell) {
-                if known.takes_part {
-                    ready.push(Identity { tile: known.tile, ..cell.clone() });
-                }
+            if let Some(tile) = resume::tile(self.writer.cells(), id, cell) {
+                ready.push(Identity { tile, ..cell.clone() });
                 continue;
             }
             let sibling = ready
@@ -213,25 +265,24 @@ impl Campaign<'_> {
             }
             self.observer.unit(&format!("{id} pilot {} {}", cell.path, cell.triple));
             let attempt = self.attempt(SOLO, Job::Pilot { cell: cell.clone() })?;
-            let tile = attempt.tile.clone().unwrap_or_default();
-            let identity = Identity { tile, ..cell.clone() };
+            let identity = Identity { tile: attempt.tile.clone().unwrap_or_default(), ..cell.clone() };
             match attempt.end {
                 End::Interrupted => return Ok(Err(Ended::Interrupted)),
                 End::Done => {
                     let climbed = attempt.measured.into_iter().next();
                     match climbed {
                         Some(m) if may_take_part(&m.row) => ready.push(identity),
-                        Some(m) => self.append_measured(id, vec![m])?,
-                        None => {
-                            let mut row = blank_row(&identity, 0);
-                            row.reason = "the pilot said nothing".into();
-                            self.append_all(id, vec![(row, vec![], vec![])])?;
+                        Some(m) => {
+                            let row = CellRow { process: 0, ..m.row.clone() };
+                            self.append_measured(&resume::left_out_block(id), vec![m])?;
+                            self.leave_out(id, row)?;
                         }
+                        None => self.leave_out(id, no_result(&identity, 0))?,
                     }
                 }
-                End::Died(_) | End::Silent => {
-                    let rows = self.culprit_rows(&identity, 0, &attempt.end, attempt.last);
-                    self.append_all(id, rows)?;
+                End::Died(_) | End::Silent | End::DeviceLost { .. } => {
+                    let row = self.culprit_row(&identity, 0, &attempt.end, attempt.last);
+                    self.leave_out(id, row)?;
                     if !self.healthy()? {
                         return Ok(Err(Ended::DeviceLost));
                     }
@@ -239,6 +290,36 @@ impl Campaign<'_> {
             }
         }
         Ok(Ok(ready))
+    }
+
+    /// Writes the rows of a cell that is left out: the one that says why and, since it stays out, the later processes'.
+    fn leave_out(&mut self, id: &str, first: CellRow) -> Result<(), CampaignError> {
+        let cell = first.identity();
+        let later = (first.process + 1..self.plan.sampling.processes).map(|process| {
+            let mut row = blank_row(&cell, process);
+            row.outcome = match first.outcome {
+                // Nothing was gated in a process that never ran it.
+                Outcome::Wrong | Outcome::Mistrusted => Outcome::Absent,
+                outcome => outcome,
+            };
+            let why = if first.reason.is_empty() {
+                rigel_ledger::rows::name_of(&first.outcome)
+            } else {
+                first.reason.clone()
+            };
+            row.reason = format!("left out after process {}: {why}", first.process);
+            row
+        });
+        let rows: Vec<Row> = std::iter::once(first.clone()).chain(later).map(|row| (row, vec![], vec![])).collect();
+        let fresh = rows.into_iter().filter(|(row, ..)| !self.writer.has(row.cell, row.process)).collect();
+        self.append_all(&resume::left_out_block(id), fresh)
+    }
+
+    /// A run that was killed while rows of a left-out cell were written gets the rest of them.
+    fn complete_left_out(&mut self, id: &str, cells: &[Identity]) -> Result<(), CampaignError> {
+        let firsts: Vec<CellRow> =
+            cells.iter().filter_map(|cell| resume::left_out(self.writer.cells(), id, cell).cloned()).collect();
+        firsts.into_iter().try_for_each(|first| self.leave_out(id, first))
     }
 
     fn attempt(&mut self, process: u32, job: Job) -> Result<Attempt, CampaignError> {
@@ -257,7 +338,7 @@ impl Campaign<'_> {
             Event::Tile(tile) => attempt.tile = Some(tile),
             Event::Cell(measured) => attempt.measured.push(*measured),
             Event::Health(health) => attempt.health = Some(health),
-            Event::Done => {}
+            Event::Done | Event::DeviceLost { .. } => {}
         })?;
         Ok(attempt)
     }
@@ -284,26 +365,10 @@ impl Campaign<'_> {
         (row.outcome, row.reason) = match end {
             End::Died(why) if out_of_memory(why) => (Outcome::OutOfMemory, format!("{why}; {when}")),
             End::Died(why) => (Outcome::Crashed, format!("{why}; {when}")),
+            End::DeviceLost { reason, .. } => (Outcome::DeviceLost, format!("{reason}; {when}")),
             _ => (Outcome::Hung, format!("no sign of life for {} s {when}; killed", self.plan.limits.timeout_s)),
         };
         row
-    }
-
-    /// Rows for this process and, since it is left out of them, the later ones.
-    fn culprit_rows(
-        &self,
-        identity: &Identity,
-        process: u32,
-        end: &End,
-        last: Option<(usize, Stage)>,
-    ) -> Vec<(CellRow, Vec<SampleRow>, Vec<WitnessRow>)> {
-        let first = self.culprit_row(identity, process, end, last);
-        let later = (process + 1..self.plan.sampling.processes).map(|later| {
-            let mut row = blank_row(identity, later);
-            (row.outcome, row.reason) = (first.outcome, format!("left out after process {process}: {}", first.reason));
-            row
-        });
-        std::iter::once(first.clone()).chain(later).map(|row| (row, vec![], vec![])).collect()
     }
 
     fn has_row(&self, cell: &Identity, process: u32) -> bool {
@@ -329,11 +394,7 @@ impl Campaign<'_> {
         self.append_all(block, rows.collect())
     }
 
-    fn append_all(
-        &mut self,
-        block: &str,
-        rows: Vec<(CellRow, Vec<SampleRow>, Vec<WitnessRow>)>,
-    ) -> Result<(), CampaignError> {
+    fn append_all(&mut self, block: &str, rows: Vec<Row>) -> Result<(), CampaignError> {
         for (mut row, samples, witness) in rows {
             (row.device, row.driver) = self.device.clone();
             (row.run, row.block) = (self.run.clone(), block.to_owned());
@@ -342,6 +403,13 @@ impl Campaign<'_> {
         }
         Ok(())
     }
+}
+
+/// A row for a cell of which a worker that said it was done said nothing.
+fn no_result(identity: &Identity, process: u32) -> CellRow {
+    let mut row = blank_row(identity, process);
+    row.reason = "the worker ended without a result for this cell".into();
+    row
 }
 
 /// Whether a pilot's outcome lets a cell into the block. A blind recipe is judged there, by its sibling.

@@ -91,6 +91,7 @@ impl Prepared {
                 })?)
             }
             (Work::Gemm | Work::Rung, Some(shape)) => {
+                at(index, Stage::Inputs);
                 let inputs = gatekeeper.inputs(identity).map_err(|why| Stopped::new(Outcome::Absent, why))?;
                 at(index, Stage::Compile);
                 let mut gemm = device.compile(&GemmSpec {

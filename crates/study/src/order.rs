@@ -3,7 +3,6 @@
 use rigel_device::Cache;
 use rigel_ledger::plan::{Limits, Sampling, Thresholds};
 use rigel_ledger::rows::{CacheState, CellRow, Identity};
-use rigel_numerics::{Shape, Triple};
 use serde::{Deserialize, Serialize};
 
 /// The one line that a worker reads.
@@ -63,6 +62,13 @@ pub enum Event {
     Tile(String),
     /// A cell is finished, one way or another.
     Cell(Box<Measured>),
+    /// The device stopped answering while this cell ran; nothing follows.
+    DeviceLost {
+        /// Index of the cell in the job.
+        cell: usize,
+        /// What the backend said.
+        reason: String,
+    },
     /// The device's health.
     Health(Result<(), String>),
     /// The job is done; nothing follows.
@@ -73,6 +79,8 @@ pub enum Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
+    /// Making inputs and reference.
+    Inputs,
     /// Compiling.
     Compile,
     /// Loading.
@@ -83,17 +91,21 @@ pub enum Stage {
     Gate,
     /// Running for time.
     Time,
+    /// Reading the output back and judging it.
+    Judge,
 }
 
 impl Stage {
     /// In words, for reasons.
     pub const fn words(self) -> &'static str {
         match self {
+            Stage::Inputs => "while inputs and reference were made",
             Stage::Compile => "while compiling",
             Stage::Load => "while loading",
             Stage::Bind => "while binding inputs",
             Stage::Gate => "while running for the gate",
             Stage::Time => "while running for time",
+            Stage::Judge => "while the output was judged",
         }
     }
 }
@@ -159,14 +171,4 @@ pub fn blank_row(identity: &Identity, process: u32) -> CellRow {
         clock_mhz: None,
         evidence: String::new(),
     }
-}
-
-/// The shape of a cell that has one; ceilings stand for one element.
-pub fn shape_of(identity: &Identity) -> Shape {
-    identity.shape.unwrap_or(Shape::new(1, 1, 1))
-}
-
-/// `path triple`, for messages.
-pub fn subject(path: &str, triple: Triple) -> String {
-    format!("{path} {triple}")
 }

@@ -1,48 +1,49 @@
-//! What does a run that was begun already know, and what of it must be measured again?
+//! What does a run that was begun already know of a block, and what of it must be measured again?
+//!
+//! Rows of cells that were left out (refused or killed in their pilot, or the culprit of a killed block) stand under the
+//! block's name with `!` behind it, from the process in which they were left out to the last one. All other rows stand
+//! under its name, or under `name~1`, `name~2`, … after it was measured again without a culprit.
 
-use crate::units::same_but_tile;
-use rigel_ledger::rows::{CellRow, Identity, Outcome, Work};
+use rigel_ledger::rows::{CellRow, Identity, Work};
 use rigel_ledger::store::{RunWriter, StoreError};
 
-/// What earlier rows say of a block cell whose launch tile is open.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
-    /// The tile it was measured with.
-    pub tile: String,
-    /// Whether it takes part in the remaining processes.
-    pub takes_part: bool,
+/// The name under which left-out cells of a block have their rows.
+pub fn left_out_block(id: &str) -> String {
+    format!("{id}!")
 }
 
-/// What earlier rows say of a cell; `None` when there are none. A cell that was measured at least once takes part.
-pub fn known(rows: &[CellRow], cell: &Identity) -> Option<Known> {
-    let mut mine = rows.iter().filter(|row| same_but_tile(cell, row)).peekable();
-    let first = mine.peek()?;
-    let tile = first.tile.clone();
-    let left_out = |row: &CellRow| {
-        matches!(row.outcome, Outcome::Crashed | Outcome::Hung) || (row.repetitions.is_none() && row.process == 0)
-    };
-    Some(Known { tile, takes_part: !mine.any(left_out) })
+/// Whether a row is one of a block cell. The launch tile of a product is open until its pilot chose it.
+pub fn is_of(cell: &Identity, row: &CellRow) -> bool {
+    let mut identity = row.identity();
+    if cell.work == Work::Gemm && cell.tile.is_empty() {
+        identity.tile.clear();
+    }
+    identity == *cell
+}
+
+/// The first row that says that a cell was left out of a block.
+pub fn left_out<'a>(rows: &'a [CellRow], id: &str, cell: &Identity) -> Option<&'a CellRow> {
+    let name = left_out_block(id);
+    rows.iter().filter(|row| row.block == name && is_of(cell, row)).min_by_key(|row| row.process)
+}
+
+/// The launch tile that a product of a block was measured with; `None` when it was not measured yet.
+pub fn tile(rows: &[CellRow], id: &str, cell: &Identity) -> Option<String> {
+    rows.iter().find(|row| base(&row.block) == id && is_of(cell, row)).map(|row| row.tile.clone())
 }
 
 /// Drops what a killed run left of a block's process that it did not finish: cells that are compared must be interleaved
 /// in one process, so part of one is worth nothing. Rows of cells that were left out stay.
-pub fn drop_partial(writer: &mut RunWriter, block: &str, cells: &[Identity], processes: u32) -> Result<(), StoreError> {
-    let takes_part = |cell: &&Identity| known(writer.cells(), cell).is_none_or(|known| known.takes_part);
-    let expected: Vec<Identity> = cells.iter().filter(takes_part).cloned().collect();
+pub fn drop_partial(writer: &mut RunWriter, id: &str, cells: &[Identity], processes: u32) -> Result<(), StoreError> {
     for process in 0..processes {
-        let mine = |row: &CellRow| {
-            base(&row.block) == block
-                && row.process == process
-                && expected.iter().any(|cell| cell.tile == row.tile || same_but_tile(cell, row))
-        };
-        let there = expected.iter().filter(|cell| {
-            let tiled = cell.work != Work::Gemm;
-            let same = |row: &CellRow| if tiled { row.identity() == **cell } else { same_but_tile(cell, row) };
-            writer.cells().iter().any(|row| row.process == process && same(row))
-        });
-        let there = there.count();
-        if there > 0 && there < expected.len() {
-            writer.discard(mine)?;
+        let rows = writer.cells();
+        let measured = |row: &CellRow| base(&row.block) == id && row.process == process;
+        let takes_part = |cell: &&Identity| left_out(rows, id, cell).is_none_or(|row| row.process > process);
+        let there = |cell: &&Identity| rows.iter().any(|row| measured(row) && is_of(cell, row));
+        let expected: Vec<&Identity> = cells.iter().filter(takes_part).collect();
+        let found = expected.iter().filter(|cell| there(cell)).count();
+        if found > 0 && found < expected.len() {
+            writer.discard(measured)?;
         }
     }
     Ok(())
@@ -61,9 +62,12 @@ pub fn without(id: &str, current: &str) -> String {
     format!("{id}~{}", again.unwrap_or(0) + 1)
 }
 
-/// A block id without its `~n`.
+/// A block id without its `~n`; one of left-out cells keeps its `!` and so is no block's.
 pub fn base(block: &str) -> &str {
-    block.rsplit_once('~').map_or(block, |(base, _)| base)
+    match block.rsplit_once('~') {
+        Some((base, n)) if !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()) => base,
+        _ => block,
+    }
 }
 
 #[cfg(test)]
@@ -77,5 +81,6 @@ mod tests {
         assert_eq!(without("gemm/64x64x64", &first), "gemm/64x64x64~2");
         assert_eq!(base("gemm/64x64x64~2"), "gemm/64x64x64");
         assert_eq!(base("ceilings"), "ceilings");
+        assert_eq!(base(&left_out_block("ceilings")), "ceilings!");
     }
 }

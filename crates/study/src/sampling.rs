@@ -76,7 +76,8 @@ pub trait Turns {
     fn ended(&self) -> bool;
 }
 
-/// Lets cells take turns in seeded random order until each has enough or has failed. `at` is told whose turn it is.
+/// Lets cells take turns in seeded random order until each has enough or has failed; a lost device ends all turns at
+/// once. `at` is told whose turn it is.
 pub fn interleave<T: Turns>(cells: &mut [T], share: Share, seed: u64, mut at: impl FnMut(usize)) {
     let mut empty = vec![0u32; cells.len()];
     for round in 0u64.. {
@@ -92,7 +93,13 @@ pub fn interleave<T: Turns>(cells: &mut [T], share: Share, seed: u64, mut at: im
             let left = share.target.saturating_sub(cell.samples().len());
             let burst = share.burst.min(left).max(1);
             match cell.run(burst + usize::from(quick)) {
-                Err(fault) => cell.end(Err(fault)),
+                Err(fault) => {
+                    let gone = matches!(fault, Fault::DeviceLost(_));
+                    cell.end(Err(fault));
+                    if gone {
+                        return;
+                    }
+                }
                 Ok(taken) => {
                     let fresh = &taken[usize::from(quick).min(taken.len())..];
                     cell.keep(fresh);

@@ -2,7 +2,7 @@
 
 use crate::order::{Event, Order};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,10 @@ use std::time::{Duration, Instant};
 const LONGEST_LINE: u64 = 256 << 20;
 /// How much of a worker's standard error is kept for reasons.
 const KEPT_STDERR: usize = 4096;
+/// How long a worker that said its last word may take to end; a driver can hang while it is torn down.
+const LAST_WORD: Duration = Duration::from_secs(10);
+/// How long the end of standard error is waited for: a grandchild may hold it open.
+const STDERR_END: Duration = Duration::from_secs(1);
 
 /// How a worker ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +24,13 @@ pub enum End {
     Died(String),
     /// It said nothing for longer than the limit and was killed.
     Silent,
+    /// It said that the device stopped answering while a cell ran.
+    DeviceLost {
+        /// Index of the cell in the job.
+        cell: usize,
+        /// What the backend said.
+        reason: String,
+    },
     /// The user interrupted; it was killed.
     Interrupted,
 }
@@ -45,6 +56,8 @@ pub struct Workers<'a> {
 
 impl Workers<'_> {
     /// Runs one order to its end, handing over events as they come.
+    ///
+    /// The worker's standard input stays open while it may work: its end tells a worker that nobody listens any more.
     pub fn run(&self, order: &Order, mut each: impl FnMut(Event)) -> Result<End, SupervisorError> {
         let line = serde_json::to_string(order).map_err(SupervisorError::Order)?;
         let mut child = (self.command)()
@@ -53,21 +66,25 @@ impl Workers<'_> {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(SupervisorError::Start)?;
-        if let Some(mut stdin) = child.stdin.take() {
-            // A worker that died before reading its order is seen below, by its end.
-            let _ = writeln!(stdin, "{line}");
-        }
+        let stdin = child.stdin.take().map(|stdin| spawn_writer(stdin, line));
         let lines = spawn_reader(&mut child);
         let stderr = spawn_stderr(&mut child);
         let end = self.listen(&mut child, &lines, Duration::from_secs_f64(order.limits.timeout_s), &mut each);
-        if end != End::Done {
-            let _ = child.kill();
-        }
-        let status = child.wait();
-        let said = stderr.and_then(|t| t.join().ok()).unwrap_or_default();
+        drop(stdin);
+        let status = match end {
+            End::Done | End::DeviceLost { .. } => wait_for(&mut child, LAST_WORD),
+            _ => {
+                // What crashed has a status of its own; what hangs is killed.
+                if !matches!(end, End::Died(_)) {
+                    let _ = child.kill();
+                }
+                wait_for(&mut child, LAST_WORD)
+            }
+        };
         Ok(match end {
             End::Died(why) if why.is_empty() => {
-                let status = status.map(|s| s.to_string()).unwrap_or_else(|e| e.to_string());
+                let said = stderr.and_then(|s| s.recv_timeout(STDERR_END).ok()).unwrap_or_default();
+                let status = status.map(|s| s.to_string()).unwrap_or_else(|| "ended in an unknown way".into());
                 let said = said.trim();
                 End::Died(if said.is_empty() { status } else { format!("{status}: {said}") })
             }
@@ -86,11 +103,15 @@ impl Workers<'_> {
         loop {
             match lines.recv_timeout(Duration::from_millis(50)) {
                 Ok(Ok(Event::Done)) => return End::Done,
+                Ok(Ok(Event::DeviceLost { cell, reason })) => return End::DeviceLost { cell, reason },
                 Ok(Ok(event)) => {
                     heard = Instant::now();
                     each(event);
                 }
-                Ok(Err(garbage)) => return End::Died(garbage),
+                Ok(Err(garbage)) => {
+                    let _ = child.kill();
+                    return End::Died(garbage);
+                }
                 Err(RecvTimeoutError::Disconnected) => return End::Died(String::new()),
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -103,6 +124,32 @@ impl Workers<'_> {
             }
         }
     }
+}
+
+/// Waits for a process that is about to end, and kills it when it does not.
+fn wait_for(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+    let begun = Instant::now();
+    while begun.elapsed() < patience {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) => std::thread::sleep(Duration::from_millis(2)),
+            Err(_) => return None,
+        }
+    }
+    let _ = child.kill();
+    child.wait().ok()
+}
+
+/// Writes the order beside the listener, so that a worker that never reads cannot block it. Dropping what comes back
+/// closes the pipe.
+fn spawn_writer(mut stdin: ChildStdin, line: String) -> std::sync::mpsc::Sender<()> {
+    let (hold, held) = channel::<()>();
+    std::thread::spawn(move || {
+        // A worker that died before reading its order is seen by its end.
+        let _ = writeln!(stdin, "{line}").and_then(|()| stdin.flush());
+        let _ = held.recv();
+    });
+    hold
 }
 
 fn spawn_reader(child: &mut Child) -> Receiver<Result<Event, String>> {
@@ -131,9 +178,10 @@ fn spawn_reader(child: &mut Child) -> Receiver<Result<Event, String>> {
     receive
 }
 
-fn spawn_stderr(child: &mut Child) -> Option<std::thread::JoinHandle<String>> {
+fn spawn_stderr(child: &mut Child) -> Option<Receiver<String>> {
     let mut stderr = child.stderr.take()?;
-    Some(std::thread::spawn(move || {
+    let (send, receive) = channel();
+    std::thread::spawn(move || {
         let mut kept: Vec<u8> = Vec::new();
         let mut buffer = [0u8; 4096];
         while let Ok(n) = stderr.read(&mut buffer) {
@@ -144,6 +192,7 @@ fn spawn_stderr(child: &mut Child) -> Option<std::thread::JoinHandle<String>> {
             let excess = kept.len().saturating_sub(KEPT_STDERR);
             kept.drain(..excess);
         }
-        String::from_utf8_lossy(&kept).into_owned()
-    }))
+        let _ = send.send(String::from_utf8_lossy(&kept).into_owned());
+    });
+    Some(receive)
 }

@@ -2,7 +2,7 @@
 
 use rigel_device::{Device, Offer};
 use rigel_ledger::Plan;
-use rigel_ledger::rows::{CellRow, Identity, Probe};
+use rigel_ledger::rows::{Identity, Probe};
 use rigel_numerics::Triple;
 
 /// A piece of a campaign that runs whole on one device, in its own worker processes.
@@ -103,13 +103,6 @@ impl Unit {
 /// The block id of a path's and triple's ladder.
 pub fn climb_block(path: &str, triple: Triple) -> String {
     format!("ladder/{path}/{triple}")
-}
-
-/// Whether a row belongs to a block cell, whatever launch tile it was measured with.
-pub fn same_but_tile(cell: &Identity, row: &CellRow) -> bool {
-    let mut identity = row.identity();
-    identity.tile.clone_from(&cell.tile);
-    identity == *cell
 }
 
 /// The probes a plan may name today.

@@ -9,7 +9,7 @@ use rigel_ledger::Outcome;
 use rigel_ledger::gate::{Judgement, judge_accumulators};
 use rigel_ledger::rows::{CellRow, GateMethod, Identity, name_of};
 use rigel_numerics::Time;
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Read, Write};
 
 /// A worker that cannot work.
 #[derive(Debug, thiserror::Error)]
@@ -33,22 +33,41 @@ pub enum WorkerError {
     Output(std::io::Error),
 }
 
-/// Reads one order, does it, writes events.
-pub fn serve(mut input: impl BufRead, output: impl Write) -> Result<(), WorkerError> {
+/// Reads one order.
+pub fn read_order(mut input: impl BufRead) -> Result<Order, WorkerError> {
     let mut line = String::new();
     input.read_line(&mut line).map_err(|e| WorkerError::Order(e.to_string()))?;
-    let order: Order = serde_json::from_str(&line).map_err(|e| WorkerError::Order(e.to_string()))?;
+    serde_json::from_str(&line).map_err(|e| WorkerError::Order(e.to_string()))
+}
+
+/// Ends this process when its standard input ends: the campaign that started it is gone, and nobody needs its rows.
+pub fn end_with_parent() {
+    std::thread::spawn(|| {
+        let mut ignored = [0u8; 64];
+        while matches!(std::io::stdin().read(&mut ignored), Ok(n) if n > 0) {}
+        std::process::exit(0);
+    });
+}
+
+/// Does one order, writes events.
+pub fn serve(order: &Order, output: impl Write) -> Result<(), WorkerError> {
     limit_memory(order.limits.memory_mib)?;
     let mut device = rigel_device::backends::open(&order.device).map_err(WorkerError::Device)?;
     device.enter_process(order.process);
-    let mut worker = Worker { order: &order, output, broken: None };
-    match &order.job {
+    let mut worker = Worker { order, output, broken: None };
+    let done = match &order.job {
         Job::Climb(cells) => worker.climb(device.as_mut(), cells),
         Job::Pilot { cell } => worker.pilot(device.as_mut(), cell),
         Job::Block { cells, .. } => worker.block(device.as_mut(), cells),
-        Job::Health => worker.say(&Event::Health(device.health())),
+        Job::Health => {
+            worker.say(&Event::Health(device.health()));
+            Ok(())
+        }
+    };
+    match done {
+        Ok(()) => worker.say(&Event::Done),
+        Err(Lost { cell, reason }) => worker.say(&Event::DeviceLost { cell, reason }),
     }
-    worker.say(&Event::Done);
     worker.broken.map_or(Ok(()), |e| Err(WorkerError::Output(e)))
 }
 
@@ -58,6 +77,20 @@ fn limit_memory(mib: u64) -> Result<(), WorkerError> {
     }
     let bytes = mib.saturating_mul(1 << 20);
     rlimit::setrlimit(rlimit::Resource::AS, bytes, bytes).map_err(|error| WorkerError::Limit { mib, error })
+}
+
+/// The device stopped answering: nothing that follows in this process could be believed.
+struct Lost {
+    cell: usize,
+    reason: String,
+}
+
+/// A stop that ends the worker, or one that is the cell's own.
+fn lost(cell: usize, stopped: Stopped) -> Result<Stopped, Lost> {
+    match stopped.outcome {
+        Outcome::DeviceLost => Err(Lost { cell, reason: stopped.reason }),
+        _ => Ok(stopped),
+    }
 }
 
 struct Worker<'a, W: Write> {
@@ -102,15 +135,22 @@ impl<W: Write> Worker<'_, W> {
         if self.order.process == crate::order::SOLO { 0 } else { self.order.process }
     }
 
-    fn climb(&mut self, device: &mut dyn Device, cells: &[Identity]) {
+    fn climb(&mut self, device: &mut dyn Device, cells: &[Identity]) -> Result<(), Lost> {
         let mut gatekeeper = self.gatekeeper();
         for (index, identity) in cells.iter().enumerate() {
-            self.climb_one(device, &mut gatekeeper, index, identity);
+            self.climb_one(device, &mut gatekeeper, index, identity)?;
             gatekeeper.forget();
         }
+        Ok(())
     }
 
-    fn climb_one(&mut self, device: &mut dyn Device, gatekeeper: &mut Gatekeeper, index: usize, identity: &Identity) {
+    fn climb_one(
+        &mut self,
+        device: &mut dyn Device,
+        gatekeeper: &mut Gatekeeper,
+        index: usize,
+        identity: &Identity,
+    ) -> Result<(), Lost> {
         let prepared = Prepared::new(device, gatekeeper, index, identity, &mut |c, s| self.at(c, s));
         let looked = prepared.and_then(|mut cell| {
             cell.gate_before(gatekeeper, &mut |c, s| self.at(c, s))?;
@@ -118,46 +158,70 @@ impl<W: Write> Worker<'_, W> {
         });
         match looked {
             Err(stopped) => {
-                let row = self.stopped(identity, stopped);
+                let row = self.stopped(identity, lost(index, stopped)?);
                 self.finish(index, row, &[], None);
             }
             Ok(cell) => {
+                self.at(index, Stage::Judge);
                 let mut row = blank_row(identity, self.row_process());
                 let view = judge_product(gatekeeper, &cell, None, &mut row);
                 self.finish(index, row, &[], view.as_ref());
             }
         }
+        Ok(())
     }
 
-    fn pilot(&mut self, device: &mut dyn Device, cell: &Identity) {
+    /// Chooses the fastest launch tile whose product counts, then climbs with it.
+    fn pilot(&mut self, device: &mut dyn Device, cell: &Identity) -> Result<(), Lost> {
         let mut gatekeeper = self.gatekeeper();
-        let mut best: Option<(Time, String)> = None;
         let tiles = device.tiles(&cell.path, cell.triple);
-        let pilot = self.order.sampling.pilot.max(1) as usize;
+        let mut best: Option<(Time, String)> = None;
         if tiles.len() > 1 {
             for tile in &tiles {
                 let identity = Identity { tile: tile.clone(), ..cell.clone() };
-                let Ok(mut prepared) = Prepared::new(device, &mut gatekeeper, 0, &identity, &mut |c, s| self.at(c, s))
-                else {
-                    continue;
+                let time = match self.pilot_time(device, &mut gatekeeper, &identity) {
+                    Ok(time) => time,
+                    Err(stopped) => {
+                        lost(0, stopped)?;
+                        None
+                    }
                 };
-                self.at(0, Stage::Time);
-                let Ok(samples) = sampling::Turns::run(&mut prepared, pilot + 1) else { continue };
-                let mut times = sampling::times(samples.get(1..).unwrap_or_default());
-                times.sort_unstable();
-                let Some(&middle) = times.get(times.len() / 2) else { continue };
-                if best.as_ref().is_none_or(|(fastest, _)| middle < *fastest) {
-                    best = Some((middle, tile.clone()));
+                if let Some(time) = time
+                    && best.as_ref().is_none_or(|(fastest, _)| time < *fastest)
+                {
+                    best = Some((time, tile.clone()));
                 }
             }
         }
         let tile = best.map(|(_, tile)| tile).or_else(|| tiles.into_iter().next()).unwrap_or_default();
         self.say(&Event::Tile(tile.clone()));
         let identity = Identity { tile, ..cell.clone() };
-        self.climb_one(device, &mut gatekeeper, 0, &identity);
+        self.climb_one(device, &mut gatekeeper, 0, &identity)
     }
 
-    fn block(&mut self, device: &mut dyn Device, cells: &[Identity]) {
+    /// The median pilot time of a launch tile; none when its product does not count, for a tile that skips work is fast.
+    fn pilot_time(
+        &mut self,
+        device: &mut dyn Device,
+        gatekeeper: &mut Gatekeeper,
+        identity: &Identity,
+    ) -> Result<Option<Time>, Stopped> {
+        let mut prepared = Prepared::new(device, gatekeeper, 0, identity, &mut |c, s| self.at(c, s))?;
+        prepared.gate_before(gatekeeper, &mut |c, s| self.at(c, s))?;
+        self.at(0, Stage::Judge);
+        let mut row = blank_row(identity, 0);
+        judge_product(gatekeeper, &prepared, None, &mut row);
+        if !(row.outcome.counts() || gatekeeper.is_blind(identity)) {
+            return Ok(None);
+        }
+        self.at(0, Stage::Time);
+        let samples = sampling::Turns::run(&mut prepared, self.order.sampling.pilot.max(1) as usize + 1)?;
+        let mut times = sampling::times(samples.get(1..).unwrap_or_default());
+        times.sort_unstable();
+        Ok(times.get(times.len() / 2).copied())
+    }
+
+    fn block(&mut self, device: &mut dyn Device, cells: &[Identity]) -> Result<(), Lost> {
         let mut gatekeeper = self.gatekeeper();
         let mut running = Vec::new();
         for (index, identity) in cells.iter().enumerate() {
@@ -169,7 +233,7 @@ impl<W: Write> Worker<'_, W> {
             match looked {
                 Ok(cell) => running.push(cell),
                 Err(stopped) => {
-                    let row = self.stopped(identity, stopped);
+                    let row = self.stopped(identity, lost(index, stopped)?);
                     self.finish(index, row, &[], None);
                 }
             }
@@ -178,6 +242,13 @@ impl<W: Write> Worker<'_, W> {
         let indices: Vec<usize> = running.iter().map(|c| c.index).collect();
         let share = Share::of(&self.order.sampling);
         sampling::interleave(&mut running, share, turn_seed, |i| self.at(indices[i], Stage::Time));
+        let gone = running.iter().find_map(|cell| match &cell.end {
+            Some(Err(stopped)) if stopped.outcome == Outcome::DeviceLost => Some((cell.index, stopped.reason.clone())),
+            _ => None,
+        });
+        if let Some((cell, reason)) = gone {
+            return Err(Lost { cell, reason });
+        }
         let (mut ceilings, mut products): (Vec<Prepared>, Vec<Prepared>) = (Vec::new(), Vec::new());
         for cell in running {
             match cell.compiled {
@@ -188,7 +259,7 @@ impl<W: Write> Worker<'_, W> {
         for cell in ceilings {
             self.finish_ceiling(cell);
         }
-        self.finish_products(&mut gatekeeper, products);
+        self.finish_products(&mut gatekeeper, products)
     }
 
     fn finish_ceiling(&mut self, cell: Prepared) {
@@ -201,6 +272,7 @@ impl<W: Write> Worker<'_, W> {
             None => None,
         };
         let Compiled::Ceiling(ceiling) = &cell.compiled else { return };
+        self.at(cell.index, Stage::Judge);
         let check = ceiling.check();
         let Judgement { outcome, reason, .. } = judge_accumulators(check.as_ref().map(|_| ()).map_err(String::as_str));
         let mut row = blank_row(&cell.identity, self.row_process());
@@ -212,7 +284,7 @@ impl<W: Write> Worker<'_, W> {
     }
 
     /// Judges products after timing; zeros and constants inherit from a seeded sibling of the same path, triple and shape.
-    fn finish_products(&mut self, gatekeeper: &mut Gatekeeper, cells: Vec<Prepared>) {
+    fn finish_products(&mut self, gatekeeper: &mut Gatekeeper, cells: Vec<Prepared>) -> Result<(), Lost> {
         let mut judged: Vec<(Prepared, CellRow, Option<View>)> = Vec::new();
         for mut cell in cells {
             let stop = match cell.end.take() {
@@ -224,10 +296,11 @@ impl<W: Write> Worker<'_, W> {
                 Some(Ok(stop)) => Some(stop),
                 None => None,
             };
+            self.at(cell.index, Stage::Judge);
             let after = match cell.look_again(gatekeeper) {
                 Ok(after) => after,
                 Err(stopped) => {
-                    let row = self.stopped(&cell.identity, stopped);
+                    let row = self.stopped(&cell.identity, lost(cell.index, stopped)?);
                     self.finish(cell.index, row, &[], None);
                     continue;
                 }
@@ -247,6 +320,7 @@ impl<W: Write> Worker<'_, W> {
         for (cell, row, view) in judged {
             self.finish(cell.index, row, &cell.samples, view.as_ref());
         }
+        Ok(())
     }
 
     fn inherit(&self, judged: &mut [(Prepared, CellRow, Option<View>)], i: usize) {
@@ -265,12 +339,9 @@ impl<W: Write> Worker<'_, W> {
             let judgement = Judgement { outcome: row.outcome, reason: row.reason.clone(), error: row.gate_error };
             (judgement, row.recipe.map(|r| name_of(&r)).unwrap_or_default())
         });
-        let own = &judged[i].1;
-        if own.outcome == Outcome::Wrong {
-            return;
-        }
-        let inherited = rigel_ledger::gate::inherit(sibling.as_ref().map(|(j, name)| (j, name.as_str())));
         let row = &mut judged[i].1;
+        let own = Judgement { outcome: row.outcome, reason: row.reason.clone(), error: row.gate_error };
+        let inherited = rigel_ledger::gate::inherit(&own, sibling.as_ref().map(|(j, name)| (j, name.as_str())));
         (row.outcome, row.reason, row.gate) = (inherited.outcome, inherited.reason, Some(GateMethod::Inherited));
     }
 }
