@@ -8,9 +8,9 @@
 //! variance |δ|², so the mean of its squares over 8 independent vectors exceeds 12·|δ|² with probability below
 //! (12·e^-11)^4 < 2·10^-15 (Chernoff). |δ| is taken as ρ · √(Σ|a||b| of the line summed · a bound on its largest), with
 //! ρ the largest relative residual among the sampled elements inside the tolerance, and at least one rounding to the
-//! output format. That calibration is an estimate: a line that exceeds its bound is `suspicious`, and as long as there
-//! are few such lines, every element in them is computed exactly. A line whose elements all lie inside the tolerance
-//! is cleared.
+//! output format. That calibration is an estimate: a line that exceeds its bound is `suspicious`, and every element in it
+//! is computed exactly. A line whose elements all lie inside the tolerance is cleared. Where there are many such lines, a
+//! seeded few of them are followed so, one after another, until an element outside is found; the others stay suspicious.
 //!
 //! A single wrong element adds its error to every one of the 8 sums of its row, and of its column. If it exceeds twice
 //! the bound of either, the other errors cannot hide it: [`SampledCheck::smallest_visible`]. Several errors
@@ -24,7 +24,7 @@ use crate::exact::Residual;
 use crate::line_sums::{self, Lanes, Norms, VECTORS};
 use crate::reference::{self, ReferenceError};
 use crate::sample::sample;
-use crate::{Format, Matrix, Operand, Triple};
+use crate::{Format, Matrix, Operand, Triple, random};
 use rayon::prelude::*;
 use std::cmp::Ordering;
 
@@ -76,8 +76,11 @@ pub enum CheckError {
     Output(#[from] CompareError),
 }
 
-/// Up to so many suspicious rows, and as many columns, are computed exactly.
+/// At most so many suspicious rows, and as many columns, are computed exactly.
 const FOLLOWED: usize = 8;
+/// Which of many suspicious rows, and columns, are computed: streams of the seed.
+const FOLLOWED_ROWS: u64 = 0x726F_7773;
+const FOLLOWED_COLUMNS: u64 = 0x636F_6C73;
 /// Mean square over the vectors, in units of |δ|², that right sums do not reach.
 const MEAN_SQUARE: f64 = 12.0;
 
@@ -117,8 +120,10 @@ pub fn sampled_check(
     let expected = line_sums::column_sums(b, &line_sums::column_sums(a, &rows_of_v));
     let columns = column_lines.suspicious(&line_sums::column_sums(output, &rows_of_v), &expected, triple.c);
 
-    let rows = judge.follow(rows, &mut elements, |row| (0..shape.n).map(move |col| (row, col)));
-    let columns = judge.follow(columns, &mut elements, |col| (0..shape.m).map(move |row| (row, col)));
+    let key = |which| random::stream(sampling.seed, which);
+    let rows = judge.follow(rows, key(FOLLOWED_ROWS), &mut elements, |row| (0..shape.n).map(move |col| (row, col)));
+    let columns =
+        judge.follow(columns, key(FOLLOWED_COLUMNS), &mut elements, |col| (0..shape.m).map(move |row| (row, col)));
     elements.sort_unstable_by_key(|e| (e.row, e.col));
     elements.dedup_by_key(|e| (e.row, e.col));
     let smallest_visible =
@@ -180,24 +185,38 @@ impl Judge<'_> {
         Noise { relative, absolute: self.tolerance.absolute }
     }
 
-    /// Computes the elements of suspicious lines exactly, if there are few; gives back the lines that stay suspicious.
+    /// Computes the elements of suspicious lines exactly; gives back the lines that stay suspicious.
+    ///
+    /// Of many lines a few are drawn, and none is followed once an element outside the tolerance is known.
     fn follow<P: Iterator<Item = (usize, usize)> + Send>(
         &self,
         lines: Vec<usize>,
+        key: u64,
         elements: &mut Vec<Element>,
         places: impl Fn(usize) -> P,
     ) -> Vec<usize> {
-        if lines.len() > FOLLOWED {
-            return lines;
+        let many = lines.len() > FOLLOWED;
+        let mut drawn = lines.clone();
+        if many {
+            for i in 0..FOLLOWED {
+                let other = i + random::below(key, i as u64, (drawn.len() - i) as u64) as usize;
+                drawn.swap(i, other);
+            }
+            drawn.truncate(FOLLOWED);
         }
-        let stays = |line: &usize| {
+        let mut cleared = Vec::new();
+        for line in drawn {
+            if many && elements.iter().any(|e| e.outside) {
+                break;
+            }
             let found: Vec<Element> =
-                places(*line).collect::<Vec<_>>().into_par_iter().map(|p| self.element(p)).collect();
-            let outside = found.iter().any(|e| e.outside);
+                places(line).collect::<Vec<_>>().into_par_iter().map(|p| self.element(p)).collect();
+            if !found.iter().any(|e| e.outside) {
+                cleared.push(line);
+            }
             elements.extend(found);
-            outside
-        };
-        lines.into_iter().filter(stays).collect()
+        }
+        lines.into_iter().filter(|line| !cleared.contains(line)).collect()
     }
 }
 

@@ -155,6 +155,28 @@ fn lost_rows_columns_steps_and_poison_are_seen() {
     assert!(check.elements.outside > 0 && check.rows.len() > 80 && check.columns.len() > 50);
 }
 
+/// One element in each of many rows is wrong, none of them sampled: a few rows are followed until one is found.
+#[test]
+fn errors_in_more_lines_than_are_followed_are_still_found() {
+    for text in ["f32,f32->f32", "u8,i8->i32"] {
+        let case = case(text, Shape::new(90, 57, 100), Recipe::NearNormal);
+        let mut output = case.output.clone();
+        let mut wrong: Vec<(usize, usize)> = Vec::new();
+        for place in case.unsampled() {
+            if wrong.iter().all(|w| w.0 != place.0) {
+                output.set(place.0, place.1, case.planted(place.0, place.1, 16.0).get(place.0, place.1));
+                wrong.push(place);
+            }
+        }
+        assert!(wrong.len() > 80);
+        let check = case.check(&output);
+        assert!(!check.passes() && check.rows.len() > 80, "{text} {check:?}");
+        assert!(check.elements.outside > 0, "{text} {check:?}");
+        assert!(wrong.contains(&(check.elements.row, check.elements.col)), "{text} {check:?}");
+        assert!(check.computed < 90 * 57 / 2, "{text}: {} were computed", check.computed);
+    }
+}
+
 #[test]
 fn integers_of_every_size_are_seen_modulo_the_width() {
     let case = case("u8,i8->i32", Shape::new(70, 61, 90), Recipe::Uniform);
