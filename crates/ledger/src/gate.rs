@@ -7,20 +7,26 @@
 //! 2. An output that is not finite where the reference is, before or after timing: `wrong`.
 //! 3. A planted fault that the tolerance lets pass: `mistrusted`, naming the fault. The check could not have failed,
 //!    so a small residual proves nothing.
-//! 4. Both residuals inside the tolerance: `right`.
+//! 4. Both residuals inside the tolerance: `right`. But where row or column sums of a sampled check stay outside their
+//!    bound: `mistrusted`, the reason beginning with `sums:`. Something is off, and the element was not found.
 //! 5. Outside it, but what remains is explained by operands that were cut to a narrower format first (a triple that
 //!    declares f32 only): `imprecise`, the reason beginning with `operands:`.
 //! 6. Outside it, but inside the bound of the recovered model or, without one, the plan's coarse cap: `imprecise`. The
 //!    reason names the planted faults that this wider limit would have let pass.
 //! 7. Anything else: `wrong`.
 //!
+//! Zeros and constants cannot fail rule 3's faults: they are judged without it ([`Proof::Blind`]), and the worse of that and
+//! a random sibling's outcome stands ([`inherit`]).
+//!
 //! A residual is max |ĉ − c| / Σ|a||b| over the checked elements, rounded up by [`rigel_numerics`]' rule for stored
 //! errors, so that the order of summation cannot change an outcome. Integer products are compared modulo their width:
 //! their tolerance is [`Tolerance::Exact`], their residual 0 or not, and rules 5 and 6 do not exist for them.
 
 mod operands;
+mod witness;
 
 pub use operands::operands_cut;
+pub use witness::{Look, POISON};
 
 use crate::rows::Outcome;
 use rigel_numerics::{Format, Triple};
@@ -115,6 +121,28 @@ pub struct FaultTrial {
     pub error: Option<f64>,
 }
 
+/// Lines of an output whose sums exceed their bound although no element outside the tolerance was found in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Suspicious {
+    /// How many rows.
+    pub rows: usize,
+    /// How many columns.
+    pub columns: usize,
+}
+
+impl Suspicious {
+    /// How a reason begins that speaks of them.
+    pub const PREFIX: &'static str = "sums: ";
+}
+
+impl fmt::Display for Suspicious {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Suspicious { rows, columns } = self;
+        write!(f, "{}{rows} rows and {columns} columns exceed their bound", Self::PREFIX)?;
+        f.write_str("; no element outside the tolerance was found in them")
+    }
+}
+
 /// How the gate proved that it can fail.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Proof<'a> {
@@ -123,6 +151,8 @@ pub enum Proof<'a> {
     /// The row's own record, when a run is verified without planting the faults again: `None` when it says that all
     /// were rejected, else the fault that passed. Misleads if the record lies; the witness does not cover it.
     Recorded(Option<PlantedFault>),
+    /// None is asked for: zeros and constants hide planted faults. Not the end of it: what is judged so must [`inherit`].
+    Blind,
 }
 
 /// Everything that an outcome follows from.
@@ -142,8 +172,10 @@ pub struct Gate<'a> {
     pub before: Check,
     /// The output after timing, poisoned in between; `None` for cells that are not timed.
     pub after: Option<Check>,
-    /// From [`operands_cut`]: a format such that every witness element is inside the tolerance of a product whose operands were first
-    /// rounded or cut to it; `None` when no narrower format explains the residual or none was tried.
+    /// What a sampled check left unexplained.
+    pub sums: Option<Suspicious>,
+    /// From [`operands_cut`]: a format such that every witness element is inside the tolerance of a product whose operands
+    /// were first rounded or cut to it; `None` when no narrower format explains the residual or none was tried.
     pub operands: Option<Format>,
 }
 
@@ -186,6 +218,9 @@ pub fn judge(gate: &Gate<'_>) -> Judgement {
         return Judgement::of(Outcome::Mistrusted, reason, Some(worst));
     }
     if gate.tolerance.admits(worst) {
+        if let Some(suspicious) = gate.sums {
+            return Judgement::of(Outcome::Mistrusted, suspicious.to_string(), Some(worst));
+        }
         return Judgement::of(Outcome::Right, String::new(), Some(worst));
     }
     let over = format!("error {worst:e} {worst_when} exceeds the tolerance {:e}", gate.tolerance.value());
@@ -227,18 +262,32 @@ pub fn judge_accumulators(check: Result<(), &str>) -> Judgement {
     }
 }
 
-/// The outcome of a cell of zeros or constants, which cannot fail a gate by themselves: that of a random sibling in its
-/// block. Without a sibling it is `mistrusted`.
-pub fn inherit(sibling: Option<(&Judgement, &str)>) -> Judgement {
-    let Some((judgement, cell)) = sibling else {
-        let reason = "no random sibling in the block to inherit a gate from".to_owned();
-        return Judgement::of(Outcome::Mistrusted, reason, None);
+/// The outcome of a cell of zeros or constants: the worse of its own, judged by [`Proof::Blind`], and that of a random
+/// sibling in its block, given with the name of its recipe. Without a sibling it is `mistrusted` or worse: by themselves such
+/// products prove nothing.
+///
+/// From good to bad: `right`, `imprecise`, `mistrusted`, `wrong`. Of two that are equally bad its own is told. The error is
+/// its own.
+pub fn inherit(own: &Judgement, sibling: Option<(&Judgement, &str)>) -> Judgement {
+    let (outcome, reason) = match sibling {
+        None => (Outcome::Mistrusted, "no random sibling in the block to inherit a gate from".to_owned()),
+        Some((sibling, _)) if sibling.outcome == Outcome::Right => (Outcome::Right, String::new()),
+        Some((sibling, recipe)) => (sibling.outcome, format!("as its random sibling {recipe}: {}", sibling.reason)),
     };
-    let reason = match judgement.outcome {
-        Outcome::Right => String::new(),
-        _ => format!("as its random sibling {cell}: {}", judgement.reason),
-    };
-    Judgement { outcome: judgement.outcome, reason, error: None }
+    if badness(own.outcome) >= badness(outcome) {
+        return own.clone();
+    }
+    Judgement::of(outcome, reason, own.error)
+}
+
+/// Outcomes that are not of a judgement are as bad as can be.
+fn badness(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Right => 0,
+        Outcome::Imprecise => 1,
+        Outcome::Mistrusted => 2,
+        _ => 3,
+    }
 }
 
 impl Judgement {
@@ -256,6 +305,7 @@ impl Proof<'_> {
     fn all_passed(&self, accepts: impl Fn(f64) -> bool) -> Vec<PlantedFault> {
         match self {
             Proof::Recorded(fault) => fault.iter().copied().collect(),
+            Proof::Blind => Vec::new(),
             Proof::Trials(trials) => {
                 let rejected = |fault: PlantedFault| {
                     let mut of_fault = trials.iter().filter(|trial| trial.fault == fault).peekable();

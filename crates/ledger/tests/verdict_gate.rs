@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use rigel_ledger::Outcome;
 use rigel_ledger::gate::{
-    Check, Element, FaultTrial, Gate, Judgement, PlantedFault, Proof, Tolerance, inherit, judge, judge_accumulators,
-    operands_cut,
+    Check, Element, FaultTrial, Gate, Judgement, PlantedFault, Proof, Suspicious, Tolerance, inherit, judge,
+    judge_accumulators, operands_cut,
 };
 use rigel_numerics::bound::{self, round_up_3};
 use rigel_numerics::{Format, Operand, Overflow, Recipe, Rounding, Triple, exact};
@@ -26,6 +26,7 @@ fn gate<'a>(proof: Proof<'a>, before: Check, after: Check) -> Gate<'a> {
         proof,
         before,
         after: Some(after),
+        sums: None,
         operands: None,
     }
 }
@@ -126,16 +127,49 @@ fn a_wide_cap_confesses_what_it_would_not_have_seen() {
 }
 
 #[test]
+fn a_blind_product_answers_for_its_own_residual() {
+    let fine = Check::Residual(0.0);
+    let far = Check::Residual(0.5);
+    assert_eq!(judge(&gate(Proof::Blind, fine, fine)).outcome, Outcome::Right);
+    assert_eq!(judge(&gate(Proof::Blind, Check::Residual(2e-3), fine)).outcome, Outcome::Imprecise);
+    assert_eq!(judge(&gate(Proof::Blind, fine, far)).outcome, Outcome::Wrong);
+    let sibling = judge(&gate(Proof::Recorded(None), fine, fine));
+    let own = judge(&gate(Proof::Blind, fine, far));
+    assert_eq!(inherit(&own, Some((&sibling, "near-normal"))), own);
+}
+
+#[test]
+fn unexplained_sums_are_never_right_and_hide_nothing_worse() {
+    let sums = Some(Suspicious { rows: 12, columns: 3 });
+    let faults = trials(0.5);
+    let of =
+        |error| judge(&Gate { sums, ..gate(Proof::Trials(&faults), Check::Residual(error), Check::Residual(0.0)) });
+    let mistrusted = of(1e-7);
+    assert_eq!(mistrusted.outcome, Outcome::Mistrusted);
+    assert!(mistrusted.reason.starts_with("sums: 12 rows and 3 columns"), "{}", mistrusted.reason);
+    assert_eq!((of(2e-3).outcome, of(0.5).outcome), (Outcome::Imprecise, Outcome::Wrong));
+}
+
+#[test]
 fn blind_recipes_inherit_and_ceilings_answer_for_their_accumulators() {
-    let right = Judgement { outcome: Outcome::Right, reason: String::new(), error: Some(1e-8) };
-    let wrong = Judgement { outcome: Outcome::Wrong, reason: "error".into(), error: Some(1.0) };
-    assert_eq!(inherit(Some((&right, "near-normal"))).outcome, Outcome::Right);
-    let inherited = inherit(Some((&wrong, "near-normal")));
-    assert_eq!(
-        (inherited.outcome, inherited.reason.as_str()),
-        (Outcome::Wrong, "as its random sibling near-normal: error")
-    );
-    assert_eq!(inherit(None).outcome, Outcome::Mistrusted);
+    let of = |outcome, reason: &str| Judgement { outcome, reason: reason.into(), error: Some(1e-8) };
+    let ranked = [Outcome::Right, Outcome::Imprecise, Outcome::Mistrusted, Outcome::Wrong];
+    for (i, &mine) in ranked.iter().enumerate() {
+        let own = of(mine, if i == 0 { "" } else { "mine" });
+        for (j, &theirs) in ranked.iter().enumerate() {
+            let sibling = of(theirs, if j == 0 { "" } else { "theirs" });
+            let found = inherit(&own, Some((&sibling, "near-normal")));
+            assert_eq!((found.outcome, found.error), (ranked[i.max(j)], Some(1e-8)));
+            let reason = match (i.max(j), i >= j) {
+                (0, _) => "",
+                (_, true) => "mine",
+                (_, false) => "as its random sibling near-normal: theirs",
+            };
+            assert_eq!(found.reason, reason);
+        }
+        let alone = inherit(&own, None);
+        assert_eq!(alone.outcome, ranked[i.max(2)]);
+    }
     assert_eq!(judge_accumulators(Ok(())).outcome, Outcome::Right);
     assert_eq!(judge_accumulators(Err("3, not 4")).reason, "accumulators: 3, not 4");
 }

@@ -164,7 +164,64 @@ fn an_inherited_outcome_must_be_a_siblings() {
     planted.sealed(dir.path());
     let found = failures(&verify(dir.path()).unwrap(), CheckName::Gates);
     assert_eq!(found.len(), 6);
-    assert!(found.iter().all(|f| f.2.contains("none of its siblings': right")), "{found:?}");
+    assert!(found.iter().all(|f| f.2.contains("witness and siblings say `right`")), "{found:?}");
+}
+
+#[test]
+fn a_wrong_product_of_zeros_is_not_right_because_its_sibling_is() {
+    for (code, says) in [(0x3F80_0000, "`wrong` because"), (0xA5A5_A5A5, "was not written")] {
+        let dir = tempdir().unwrap();
+        let mut planted = Planted::new("run-1");
+        let zeros = |row: &rigel_ledger::CellRow| row.recipe == Some(rigel_numerics::Recipe::Zeros);
+        let cell = planted
+            .cells
+            .iter_mut()
+            .find(|(row, _, w)| zeros(row) && row.triple.c == rigel_numerics::Format::F32 && !w.is_empty())
+            .unwrap();
+        assert_eq!(cell.0.outcome, rigel_ledger::Outcome::Right);
+        cell.2[3].bits.code = code;
+        let id = cell.0.cell.to_string();
+        planted.sealed(dir.path());
+        let found = failures(&verify(dir.path()).unwrap(), CheckName::Gates);
+        let line = line_of(dir.path(), "cells.csv", &[&id]) as u64;
+        let of_cell: Vec<_> =
+            found.iter().filter(|f| f.1 == Some(line) && f.2.contains("outcome is `right`")).collect();
+        assert!(of_cell.len() == 1 && of_cell[0].2.contains(says), "{found:?}");
+    }
+}
+
+#[test]
+fn a_product_of_zeros_that_inherits_nothing_is_not_right() {
+    let dir = tempdir().unwrap();
+    let mut planted = Planted::new("run-1");
+    let zeros = |row: &rigel_ledger::CellRow| row.recipe == Some(rigel_numerics::Recipe::Zeros);
+    let cell = planted.cells.iter_mut().find(|(row, _, w)| zeros(row) && !w.is_empty()).unwrap();
+    cell.0.gate = Some(rigel_ledger::rows::GateMethod::Full);
+    planted.sealed(dir.path());
+    let found = failures(&verify(dir.path()).unwrap(), CheckName::Gates);
+    assert!(found.len() == 1 && found[0].2.contains("no random sibling"), "{found:?}");
+}
+
+#[test]
+fn sums_that_stay_unexplained_are_believed_of_a_sampled_check_only() {
+    for (visible, believed) in [(Some(1e-6), true), (None, false)] {
+        let dir = tempdir().unwrap();
+        let mut planted = Planted::new("run-1");
+        let random = |row: &rigel_ledger::CellRow| row.recipe == Some(rigel_numerics::Recipe::NearNormal);
+        let full = Some(rigel_ledger::rows::GateMethod::Full);
+        let right = rigel_ledger::Outcome::Right;
+        let lone = |row: &rigel_ledger::CellRow| random(row) && row.gate == full && row.outcome == right;
+        let cell = planted.cells.iter_mut().find(|(row, ..)| lone(row)).unwrap();
+        cell.0.gate = if believed { Some(rigel_ledger::rows::GateMethod::Sampled) } else { full };
+        cell.0.gate_visible = visible;
+        cell.0.outcome = rigel_ledger::Outcome::Mistrusted;
+        cell.0.reason = rigel_ledger::gate::Suspicious { rows: 9, columns: 0 }.to_string();
+        let id = cell.0.cell.to_string();
+        planted.sealed(dir.path());
+        let line = line_of(dir.path(), "cells.csv", &[&id]) as u64;
+        let found = failures(&verify(dir.path()).unwrap(), CheckName::Gates);
+        assert_eq!(found.iter().all(|f| f.1 != Some(line)), believed, "{found:?}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::product::{self, Inputs, Sums};
 use super::report::{Check, CheckName, Failure};
-use crate::gate::{Judgement, inherit};
+use crate::gate::{Judgement, Proof, inherit};
 use crate::rows::{CellRow, GateMethod, Outcome, name_of};
 use crate::store::{CELLS, Run, Witness};
 use rayon::prelude::*;
@@ -70,22 +70,33 @@ fn wrong(run: &Run, row: &CellRow, witness: &Witness, siblings: &Siblings<'_>, s
             }
             let found = product::recompute(&inputs, witness, sums);
             let mut wrong = stated(row, found.error, found.ulps, Some(found.tolerance()));
-            let own = found.judge(row, run.plan().thresholds.coarse_cap);
-            if row.gate == Some(GateMethod::Inherited) {
-                wrong.extend(
-                    own.iter()
-                        .find(|own| own.outcome == Outcome::Wrong)
-                        .map(|own| format!("its own witness is wrong: {}", own.reason)),
-                );
-                wrong.extend(siblings.disagree(row));
-            } else if !own.iter().any(|own| says(row, own)) {
-                let [own, _] = own;
+            let cap = run.plan().thresholds.coarse_cap;
+            let inherits = row.gate == Some(GateMethod::Inherited);
+            let possible: Vec<Judgement> = match is_blind(row) {
+                false => found.judge(row, product::recorded(row), cap).into(),
+                true => {
+                    let own = found.judge(row, Proof::Blind, cap);
+                    // Judged outside a block it has nobody to inherit from.
+                    let mut possible =
+                        if inherits { siblings.heirs(row, &own) } else { own.map(|own| inherit(&own, None)).into() };
+                    if !inherits && row.outcome == Outcome::Mistrusted {
+                        possible.extend(found.judge(row, product::recorded(row), cap));
+                    }
+                    possible
+                }
+            };
+            if inherits && !is_blind(row) {
+                wrong.push("a cell that is neither of zeros nor of constants inherits nothing".to_owned());
+            } else if !possible.iter().any(|judgement| says(row, judgement)) {
+                let each = possible.iter().map(|j| format!("`{}` because `{}`", name_of(&j.outcome), j.reason));
+                let mut each: Vec<String> = each.collect();
+                each.dedup();
+                let source = if inherits { "witness and siblings say" } else { "the witness says" };
                 wrong.push(format!(
-                    "outcome is `{}` because `{}`; the witness says `{}` because `{}`",
+                    "outcome is `{}` because `{}`; {source} {}",
                     name_of(&row.outcome),
                     row.reason,
-                    name_of(&own.outcome),
-                    own.reason
+                    each.join(" or ")
                 ));
             }
             wrong
@@ -121,29 +132,31 @@ struct Siblings<'a>(HashMap<Place<'a>, Vec<&'a CellRow>>);
 impl<'a> Siblings<'a> {
     fn of(cells: &'a [CellRow]) -> Self {
         let mut siblings: HashMap<Place<'a>, Vec<&'a CellRow>> = HashMap::new();
-        let blind = |row: &&CellRow| matches!(row.recipe, None | Some(Recipe::Zeros | Recipe::Constant));
         let full = |row: &&CellRow| matches!(row.gate, Some(GateMethod::Full | GateMethod::Sampled));
-        for row in cells.iter().filter(|row| !blind(row) && full(row)) {
+        for row in cells.iter().filter(|row| row.recipe.is_some() && !is_blind(row) && full(row)) {
             siblings.entry(place(row)).or_default().push(row);
         }
         Siblings(siblings)
     }
 
-    /// What is wrong with an inherited outcome.
-    fn disagree(&self, row: &CellRow) -> Option<String> {
+    /// What a row may state that was judged by itself as `own` and inherits from any of its siblings.
+    fn heirs(&self, row: &CellRow, own: &[Judgement]) -> Vec<Judgement> {
+        let Some(all) = self.0.get(&place(row)) else {
+            return own.iter().map(|own| inherit(own, None)).collect();
+        };
         let of = |sibling: &&CellRow| {
             let judgement =
                 Judgement { outcome: sibling.outcome, reason: sibling.reason.clone(), error: sibling.gate_error };
-            inherit(Some((&judgement, sibling.recipe.map_or("", Recipe::name))))
+            let name = sibling.recipe.map_or("", Recipe::name);
+            own.iter().map(|own| inherit(own, Some((&judgement, name)))).collect::<Vec<_>>()
         };
-        let all = self.0.get(&place(row)).map_or(&[][..], Vec::as_slice);
-        let possible: Vec<Judgement> = if all.is_empty() { vec![inherit(None)] } else { all.iter().map(of).collect() };
-        if possible.iter().any(|judgement| says(row, judgement)) {
-            return None;
-        }
-        let names: Vec<String> = possible.iter().map(|judgement| name_of(&judgement.outcome)).collect();
-        Some(format!("inherited outcome `{}` is none of its siblings': {}", name_of(&row.outcome), names.join(", ")))
+        all.iter().flat_map(of).collect()
     }
+}
+
+/// Whether a row's recipe cannot fail a gate by itself.
+fn is_blind(row: &CellRow) -> bool {
+    matches!(row.recipe, Some(Recipe::Zeros | Recipe::Constant))
 }
 
 fn place(row: &CellRow) -> Place<'_> {

@@ -1,14 +1,12 @@
 //! What does a gate say when its witness elements are computed again, from the seed, exactly?
 
-use crate::gate::{self, Check, Element, Gate, Judgement, PlantedFault, Proof};
+use crate::gate::{self, Check, Element, Gate, Judgement, Look, PlantedFault, Proof, Suspicious};
 use crate::rows::{CellRow, Outcome, WitnessRow};
-use rigel_numerics::bound::{self, round_up_3};
+use rigel_numerics::bound;
 use rigel_numerics::exact::{self, Dot};
 use rigel_numerics::{Format, Operand, Recipe, Shape, Triple};
 use std::collections::HashMap;
 
-/// The byte with which the device contract says that outputs are poisoned before a run.
-const POISON: u8 = 0xA5;
 /// Witness elements that a row needs, or all of a smaller output.
 const LEAST_WITNESS: usize = 16;
 
@@ -75,42 +73,19 @@ pub(super) fn unusable(inputs: &Inputs, witness: &[WitnessRow]) -> Option<String
 pub(super) fn recompute(inputs: &Inputs, witness: &[WitnessRow], sums: &mut Sums) -> Recomputed {
     let (triple, k) = (inputs.triple, inputs.shape.k);
     let tolerance = bound::tolerance(triple, k, inputs.recipe);
-    let (mut error, mut ulps, mut fault) = (0.0, 0.0, None);
+    let mut look = Look::new(triple, tolerance);
     for row in witness {
         let (r, c) = (row.row as usize, row.column as usize);
         let terms = || (0..k).map(|k| (inputs.a(r, k), inputs.b(k, c)));
         let dot = sums.entry((row.row, row.column)).or_insert_with(|| exact::dot(triple.a, triple.b, terms()).ok());
-        let element = Element { row: r, column: c };
-        let Some(dot) = dot else {
-            fault = Some(Check::NonFinite(element));
-            continue;
-        };
-        let residual = dot.residual(triple.c, row.bits.code);
-        let finite = residual.relative.is_finite();
-        let allowed = tolerance.allowed(dot.magnitude.to_f64());
-        let inside = finite && dot.sum.difference(triple.c, row.bits.code) <= allowed;
-        if !inside && is_poison(triple.c, row.bits.code) {
-            fault = Some(Check::Unwritten(element));
-        } else if !finite && !matches!(fault, Some(Check::Unwritten(_))) {
-            fault = Some(Check::NonFinite(element));
-        } else if residual.relative > error {
-            (error, ulps) = (residual.relative, residual.ulps);
-        }
+        look.take(Element { row: r, column: c }, row.bits.code, dot.as_ref());
     }
-    let finite = fault.is_none();
-    let (error, ulps) = (round_up_3(error), round_up_3(ulps));
     let cut = || {
         let codes: Vec<(u32, u32, u64)> = witness.iter().map(|row| (row.row, row.column, row.bits.code)).collect();
         gate::operands_cut(triple, tolerance, &codes, |r, k| inputs.a(r, k), |k, c| inputs.b(k, c), k)
     };
-    let outside = finite && error > tolerance.relative && !triple.is_integer();
-    Recomputed {
-        check: fault.unwrap_or(Check::Residual(error)),
-        error: finite.then_some(error),
-        ulps: finite.then_some(ulps),
-        tolerance,
-        operands: if outside { cut() } else { None },
-    }
+    let operands = if look.is_outside() && !triple.is_integer() { cut() } else { None };
+    Recomputed { check: look.check(), error: look.error(), ulps: look.ulps(), tolerance, operands }
 }
 
 impl Recomputed {
@@ -119,12 +94,8 @@ impl Recomputed {
         self.tolerance.relative
     }
 
-    /// Judges again: as if the witness were from before timing, and from after it. What the planted faults showed is taken
-    /// from the row.
-    pub(super) fn judge(&self, row: &CellRow, coarse_cap: f64) -> [Judgement; 2] {
-        let passed = |fault: &PlantedFault| {
-            row.outcome == Outcome::Mistrusted && row.reason.ends_with(&format!("planted fault: {}", fault.words()))
-        };
+    /// Judges again: as if the witness were from before timing, and from after it.
+    pub(super) fn judge(&self, row: &CellRow, proof: Proof<'_>, coarse_cap: f64) -> [Judgement; 2] {
         let tolerance = match self.tolerance.exact {
             true => gate::Tolerance::Exact,
             false => gate::Tolerance::Relative(self.tolerance.relative),
@@ -134,18 +105,30 @@ impl Recomputed {
             tolerance,
             model_bound: None,
             coarse_cap,
-            proof: Proof::Recorded(PlantedFault::ALL.into_iter().find(passed)),
+            proof,
             before: self.check,
             after: None,
+            sums: None,
             operands: self.operands,
         };
         let after = Gate { before: Check::Residual(0.0), after: Some(self.check), ..before };
-        [gate::judge(&before), gate::judge(&after)]
+        [gate::judge(&before), gate::judge(&after)].map(|judged| unexplained_sums(row, judged))
     }
 }
 
-fn is_poison(format: Format, code: u64) -> bool {
-    let all = u64::from_ne_bytes([POISON; 8]);
-    let bits = format.bits();
-    code == if bits == 64 { all } else { all & ((1 << bits) - 1) }
+/// What the planted faults showed, as the row itself says: the witness does not cover it.
+pub(super) fn recorded(row: &CellRow) -> Proof<'static> {
+    let passed = |fault: &PlantedFault| {
+        row.outcome == Outcome::Mistrusted && row.reason.ends_with(&format!("planted fault: {}", fault.words()))
+    };
+    Proof::Recorded(PlantedFault::ALL.into_iter().find(passed))
+}
+
+/// A sampled check may have left sums unexplained, which the row alone knows: its word is taken where it lowers `right`.
+fn unexplained_sums(row: &CellRow, judged: Judgement) -> Judgement {
+    let says = row.outcome == Outcome::Mistrusted && row.reason.starts_with(Suspicious::PREFIX);
+    if says && row.gate_visible.is_some() && judged.outcome == Outcome::Right {
+        return Judgement { outcome: Outcome::Mistrusted, reason: row.reason.clone(), ..judged };
+    }
+    judged
 }
