@@ -2,6 +2,8 @@
 //!
 //! Only IEEE basic operations are used: `log10`, `powf` and their kind differ between platforms in the last place.
 
+use rigel_numerics::random::{GOLDEN, mix};
+
 /// Base-2 logarithm from basic operations only; accurate to about 1e-15 for normal positive numbers.
 ///
 /// Misleads for zero, negative and non-finite values: the result is then a large negative number or 0, so callers
@@ -158,10 +160,7 @@ pub fn decade_label(n: i32) -> String {
 
 /// A number from 0 up to but not including 1 that depends on nothing but the index: the jitter of a strip.
 pub fn jitter(index: u64) -> f64 {
-    let mut z = index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((z ^ (z >> 31)) >> 11) as f64 / 9_007_199_254_740_992.0
+    (mix(index.wrapping_add(1).wrapping_mul(GOLDEN)) >> 11) as f64 / 9_007_199_254_740_992.0
 }
 
 #[cfg(test)]
@@ -206,6 +205,12 @@ mod tests {
         assert_eq!(percent(0.055), "5.5 %");
         assert_eq!(percent(0.97), "97 %");
         assert_eq!(decade_label(-12), "10⁻¹²");
+    }
+
+    #[test]
+    fn jitter_never_changes() {
+        let steps = [0, 1, 2].map(|i| (jitter(i) * 9_007_199_254_740_992.0) as u64);
+        assert_eq!(steps, [7_956_156_453_446_585, 3_886_858_653_415_212, 238_094_247_788_840]);
     }
 
     #[test]
