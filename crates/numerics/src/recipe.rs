@@ -105,6 +105,12 @@ impl Recipe {
         }
     }
 
+    /// Whether every element is the same: elements swapped or an operand transposed leave the product as it was, so the
+    /// gate of such a cell would show little and is inherited from a sibling of another recipe.
+    pub const fn is_blind(self) -> bool {
+        matches!(self, Recipe::Constant | Recipe::Zeros)
+    }
+
     /// Whether every element is an integer: then sums that fit the significand are exact in any order.
     pub const fn is_integral(self) -> bool {
         matches!(self, Recipe::Constant | Recipe::Zeros | Recipe::SmallIntegers)

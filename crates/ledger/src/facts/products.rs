@@ -9,7 +9,6 @@ use super::row::Subject;
 use crate::rows::{FactRow, Probe, name_of};
 use crate::statistics::ratio_median;
 use rayon::prelude::*;
-use rigel_numerics::Recipe;
 
 /// A product, measured.
 pub(super) struct Measured<'a> {
@@ -68,7 +67,7 @@ impl<'a> Measured<'a> {
     /// Whether its recipe can fail a gate by itself. Zeros and constants inherit theirs, draw less power and may run at
     /// another clock: they carry ratios and decide nothing.
     pub(super) fn can_decide(&self) -> bool {
-        !matches!(self.product.recipe, Recipe::Zeros | Recipe::Constant)
+        !self.product.recipe.is_blind()
     }
 
     pub(super) fn subject(&self, probe: Probe) -> Subject {

@@ -39,8 +39,7 @@ pub(super) fn units(expansion: &Expansion) -> Vec<Unit> {
 
 /// Zeros and constants ride with the first recipe that can fail its gate, so that they have a sibling to inherit from.
 fn recipe_groups(recipes: &[Recipe]) -> Vec<Vec<Recipe>> {
-    let (blind, seeing): (Vec<Recipe>, Vec<Recipe>) =
-        recipes.iter().partition(|r| matches!(r, Recipe::Zeros | Recipe::Constant));
+    let (blind, seeing): (Vec<Recipe>, Vec<Recipe>) = recipes.iter().partition(|r| r.is_blind());
     let mut groups: Vec<Vec<Recipe>> = seeing.into_iter().map(|r| vec![r]).collect();
     match groups.first_mut() {
         Some(first) => first.extend(blind),
