@@ -95,10 +95,12 @@ impl Pool {
         while state.running.load(SeqCst) > 0 {
             spin(&mut spins);
         }
+        // Taken before the caller's own panic goes on: the next job begins with a clean slate.
+        let panicked = state.panicked.swap(false, SeqCst);
         if let Err(panic) = own {
             resume_unwind(panic);
         }
-        assert!(!state.panicked.swap(false, SeqCst), "a worker thread panicked");
+        assert!(!panicked, "a worker thread panicked");
     }
 }
 
@@ -197,5 +199,8 @@ mod tests {
             assert!(outcome.is_err());
             pool.run(2, &|_| {});
         }
+        let outcome = catch_unwind(AssertUnwindSafe(|| pool.run(2, &|_| panic!("planted"))));
+        assert!(outcome.is_err());
+        pool.run(2, &|_| {});
     }
 }
