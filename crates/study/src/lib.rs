@@ -8,6 +8,7 @@
 pub mod calibrate;
 pub mod campaign;
 pub mod climb;
+pub mod device_lock;
 pub mod estimate;
 pub mod faults;
 pub mod gate;

@@ -129,7 +129,7 @@ fn run_id(started: &str, plan_hash: &str, device: &str, partition: &str) -> Stri
 }
 
 /// Now, UTC, RFC 3339 to the second.
-fn utc_now() -> String {
+pub(crate) fn utc_now() -> String {
     let seconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs());
     rfc3339(seconds)
 }
