@@ -148,16 +148,17 @@ fn paired(ours: &Side<'_>, theirs: &Side<'_>) -> Vec<(usize, usize)> {
 fn states(ours: &Side<'_>, theirs: &Side<'_>, pairs: &[(usize, usize)], choices: usize) -> States {
     let (a, b) = (ours.states(), theirs.states());
     let clocks: Option<Vec<f64>> = a.iter().chain(&b).map(|(clock, _)| *clock).collect();
-    let Some(mut clocks) = clocks else {
+    let unmatched = || {
         let all = (0..a.len()).flat_map(|i| (0..b.len()).map(move |j| (i, j)));
-        let pairs = all.filter_map(|(i, j)| state_pair((i, &a[i].1), (j, &b[j].1), pairs, choices)).collect();
-        return States::Unmatched(pairs);
+        States::Unmatched(all.filter_map(|(i, j)| state_pair((i, &a[i].1), (j, &b[j].1), pairs, choices)).collect())
     };
+    let Some(mut clocks) = clocks else { return unmatched() };
     clocks.sort_unstable_by(f64::total_cmp);
     let steps: Vec<f64> =
         clocks.windows(2).filter(|two| two[1] - two[0] > SAME_CLOCK * two[1]).map(|two| two[1]).collect();
     if steps.is_empty() {
-        return States::One;
+        // One clock for all modes: something else makes them, and no clock can match them.
+        return unmatched();
     }
     let state = |clock: Option<f64>| steps.partition_point(|&step| clock.is_some_and(|clock| step <= clock));
     let mut matched = Vec::new();

@@ -126,7 +126,7 @@ pub enum States {
         /// Pairs of states at the same clock.
         pairs: Vec<StatePair>,
     },
-    /// Several modes and no clock: every pair of modes.
+    /// Several modes, and no clock that tells them apart (none was read, or it is the same in all): every pair of modes.
     Unmatched(Vec<StatePair>),
 }
 
@@ -149,24 +149,25 @@ impl Comparison {
     /// * States told apart by a clock: the band that the ratio inside matched states and every matched pair give. The
     ///   time ratio is not asked: it mixes states in unknown shares. Without enough processes that show a state on both
     ///   sides the doubt is [`Doubt::ClockStates`].
-    /// * Modes without a clock: the band that the time ratio and every pair of modes give.
+    /// * Modes that no clock tells apart: the band that one state would have, if every pair of modes gives it too.
     ///
     /// A pair that too few processes show counts with the whole range of its processes. That range has no coverage, but
     /// it is never asked alone: it can turn a word into [`Doubt::ClockStates`], and not the reverse.
     pub fn band(&self, threshold: f64) -> Result<Band, Doubt> {
-        let (pairs, whole) = match &self.states {
-            States::One => {
-                let time = self.time.band(threshold)?;
-                return match self.cycles.map(|cycles| cycles.band(threshold)).transpose()? {
-                    Some(cycles) if cycles != time && time != Band::Across => Err(Doubt::TimeAgainstCycles),
-                    _ => Ok(time),
-                };
+        let time = || {
+            let time = self.time.band(threshold)?;
+            match self.cycles.map(|cycles| cycles.band(threshold)).transpose()? {
+                Some(cycles) if cycles != time && time != Band::Across => Err(Doubt::TimeAgainstCycles),
+                _ => Ok(time),
             }
+        };
+        let (pairs, whole) = match &self.states {
+            States::One => return time(),
             States::Matched { inside, pairs } => {
                 let inside = inside.and_then(|inside| inside.band(threshold).ok());
                 (pairs, inside.ok_or(Doubt::ClockStates)?)
             }
-            States::Unmatched(pairs) => (pairs, self.time.band(threshold)?),
+            States::Unmatched(pairs) => (pairs, time()?),
         };
         let of_pairs = pairs.iter().map(|pair| {
             let (low, high) = pair.range();
@@ -183,12 +184,13 @@ impl Comparison {
     /// Low and high end of everything that [`Comparison::band`] looks at.
     pub fn ranges(&self) -> Vec<(f64, f64)> {
         let ends = |ratio: &Ratio| ratio.decisive.map(|interval| (interval.low, interval.high));
+        let whole = [Some(self.time), self.cycles].into_iter().flatten().filter_map(|ratio| ends(&ratio));
         match &self.states {
-            States::One => [Some(self.time), self.cycles].iter().flatten().filter_map(ends).collect(),
+            States::One => whole.collect(),
             States::Matched { inside, pairs } => {
                 pairs.iter().map(StatePair::range).chain(inside.iter().filter_map(ends)).collect()
             }
-            States::Unmatched(pairs) => pairs.iter().map(StatePair::range).chain(ends(&self.time)).collect(),
+            States::Unmatched(pairs) => pairs.iter().map(StatePair::range).chain(whole).collect(),
         }
     }
 }
