@@ -1,6 +1,6 @@
 //! What changed between two runs?
 
-use super::table::Table;
+use super::table::{Table, value};
 use crate::args::CompareArgs;
 use crate::exit::{Exit, failure};
 use rigel_ledger::FactRow;
@@ -36,19 +36,6 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
 
 fn open(dir: &Path) -> anyhow::Result<Run> {
     Run::open(dir).map_err(|e| failure(Exit::Usage, e))
-}
-
-fn value(fact: &FactRow) -> String {
-    let number = match fact.value.parse::<f64>() {
-        Ok(v) if !fact.unit.is_empty() => format!("{}{}", super::table::engineering(v), fact.unit),
-        _ => fact.value.clone(),
-    };
-    match (fact.low, fact.high) {
-        (Some(low), Some(high)) => {
-            format!("{number} [{}, {}]", super::table::engineering(low).trim(), super::table::engineering(high).trim())
-        }
-        _ => number,
-    }
 }
 
 /// What else differs, so that nobody takes another driver for another verdict.

@@ -3,6 +3,7 @@
 use crate::args::{ExportArgs, ExportTo};
 use crate::exit::{Exit, failure};
 use anyhow::Context;
+use rigel_ledger::compare::{Key, number};
 use rigel_ledger::store::Run;
 use serde_json::{Map, Value, json};
 use std::io::Write;
@@ -36,19 +37,19 @@ fn jsonl(run: &Run) -> anyhow::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Bencher Metric Format: `{benchmark: {measure: {value, lower_value, upper_value}}}`, from facts with intervals.
+/// Bencher Metric Format: `{benchmark: {measure: {value, lower_value, upper_value}}}`, from facts that are numbers.
 fn bmf(run: &Run) -> anyhow::Result<Vec<u8>> {
     let mut benchmarks: Map<String, Value> = Map::new();
     for fact in run.facts() {
-        let (Ok(value), false) = (fact.value.parse::<f64>(), fact.unit.is_empty()) else { continue };
-        let key = rigel_ledger::compare::Key::of(fact);
+        let Some(value) = number(fact) else { continue };
         let mut metric = json!({ "value": value });
         if let (Some(low), Some(high)) = (fact.low, fact.high) {
             metric["lower_value"] = json!(low);
             metric["upper_value"] = json!(high);
         }
-        let measures = benchmarks.entry(key.subject()).or_insert_with(|| json!({}));
-        measures[format!("{} ({})", fact.name, fact.unit)] = metric;
+        let measures = benchmarks.entry(Key::of(fact).subject()).or_insert_with(|| json!({}));
+        let unit = if fact.unit.is_empty() { String::new() } else { format!(" ({})", fact.unit) };
+        measures[format!("{}{unit}", fact.name)] = metric;
     }
     let mut text = serde_json::to_vec_pretty(&Value::Object(benchmarks))?;
     text.push(b'\n');

@@ -1,6 +1,8 @@
 //! How do rows become aligned text, CSV or JSON Lines on standard output?
 
 use crate::args::Format;
+use rigel_ledger::FactRow;
+use rigel_ledger::compare::number;
 use std::io::Write;
 
 /// A table of words; the first row names the columns.
@@ -80,7 +82,19 @@ fn quoted(field: &str) -> String {
     }
 }
 
-/// A number with a unit prefix, three significant digits: `12.3 G`.
+/// The value of a fact for people, with its interval: `12.3 Gop/s [12.1 G, 12.6 G]`, `1.93 [1.91, 1.96]`, `accelerated`.
+pub fn value(fact: &FactRow) -> String {
+    let Some(value) = number(fact) else { return fact.value.clone() };
+    let shown = format!("{}{}", engineering(value), fact.unit);
+    match (fact.low, fact.high) {
+        (Some(low), Some(high)) => {
+            format!("{} [{}, {}]", shown.trim_end(), engineering(low).trim_end(), engineering(high).trim_end())
+        }
+        _ => shown.trim_end().to_owned(),
+    }
+}
+
+/// A number with a unit prefix, three significant digits from 1 on: `12.3 G`, `0.713 `.
 pub fn engineering(value: f64) -> String {
     let scales = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
     let (scale, prefix) = scales.into_iter().find(|(s, _)| value.abs() >= *s).unwrap_or((1.0, ""));
@@ -89,8 +103,10 @@ pub fn engineering(value: f64) -> String {
         0
     } else if scaled.abs() >= 10.0 {
         1
-    } else {
+    } else if scaled.abs() >= 1.0 {
         2
+    } else {
+        3
     };
     format!("{scaled:.decimals$} {prefix}")
 }

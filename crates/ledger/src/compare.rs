@@ -1,11 +1,11 @@
 //! What changed between two runs: verdicts, intervals, and what cannot be decided?
 //!
-//! A word (a verdict, a rung, a mode count) changed when it differs. A number moved when both runs have a 95 % interval
-//! and the two do not overlap: a cautious rule that calls fewer than 5 % of equal numbers moved. Without two
-//! intervals a difference is not decidable. A rate that moved while the same rate per core-clock did not is marked as
+//! A word (a verdict, a rung, a mode count) changed when it differs. A number ([`number`]), with a unit or a ratio, moved
+//! when both runs have a 95 % interval and the two do not overlap: a cautious rule that calls fewer than 5 % of equal
+//! numbers moved. Without two intervals a difference is not decidable. A rate that moved while the same rate per core-clock did not is marked as
 //! explained by the clock. Devices, drivers and plans may differ: the caller says so beside the result.
 
-use crate::rows::{CacheState, FactRow, Probe};
+use crate::rows::{CacheState, FactRow, Probe, name_of};
 use rigel_numerics::{Recipe, Shape, Triple};
 use std::collections::BTreeMap;
 
@@ -49,6 +49,7 @@ impl Key {
             self.triple.map(|t| t.to_string()).unwrap_or_default(),
             self.shape.map(|s| s.to_string()).unwrap_or_default(),
             self.recipe.map(|r| r.to_string()).unwrap_or_default(),
+            self.cache.map(|c| name_of(&c)).unwrap_or_default(),
         ];
         parts.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join(" ")
     }
@@ -133,9 +134,18 @@ pub fn compare(old: &[FactRow], new: &[FactRow]) -> Comparison {
     result
 }
 
+/// The value of a fact that is a number, in its unit; a ratio or a share has none.
+///
+/// Every value that reads as a finite number is one, but for `modes`: its `1` and `2` stand beside `tail 8 of 300`, are
+/// counts that have no interval, and are compared as words.
+pub fn number(fact: &FactRow) -> Option<f64> {
+    let value = fact.value.parse::<f64>().ok().filter(|value| value.is_finite());
+    value.filter(|_| fact.name != "modes")
+}
+
 fn change(old: &FactRow, new: &FactRow) -> Option<Change> {
-    if old.unit.is_empty() || new.unit.is_empty() {
-        return (old.value != new.value).then_some(Change::Word);
+    if number(old).is_none() || number(new).is_none() || old.unit != new.unit {
+        return ((&old.value, &old.unit) != (&new.value, &new.unit)).then_some(Change::Word);
     }
     match (interval(old), interval(new)) {
         (Some(a), Some(b)) => (a.1 < b.0 || b.1 < a.0).then_some(Change::Moved),
@@ -204,9 +214,23 @@ mod tests {
     }
 
     #[test]
+    fn ratios_are_numbers_and_mode_counts_are_words() {
+        let ratio = |v: &str, i| [fact("ratio.match_path", v, "", i)];
+        assert!(changes(&ratio("1.9", Some((1.8, 2.0))), &ratio("1.95", Some((1.9, 2.1)))).is_empty());
+        assert_eq!(changes(&ratio("1.9", Some((1.8, 2.0))), &ratio("2.5", Some((2.4, 2.6)))), [Change::Moved]);
+        let share = |v: &str| [fact("rate.of_ceiling", v, "", None)];
+        assert_eq!(changes(&share("0.71"), &share("0.72")), [Change::Undecidable]);
+        let modes = |v: &str| [fact("modes", v, "", None)];
+        assert_eq!(changes(&modes("1"), &modes("2")), [Change::Word]);
+        assert_eq!(changes(&share("0.71"), &share("inf")), [Change::Word]);
+        assert_eq!(number(&share("0.71")[0]), Some(0.71));
+        assert_eq!((number(&modes("1")[0]), number(&share("NaN")[0])), (None, None));
+    }
+
+    #[test]
     fn a_clock_that_moved_explains_a_rate() {
         let run = |rate: (f64, f64), per: (f64, f64)| {
-            vec![fact("rate", "x", "op/s", Some(rate)), fact("rate.per_clock", "y", "op/cycle", Some(per))]
+            vec![fact("rate", "2", "op/s", Some(rate)), fact("rate.per_clock", "6", "op/cycle", Some(per))]
         };
         let (old, new) = (run((1.0, 2.0), (5.0, 6.0)), run((3.0, 4.0), (5.5, 6.5)));
         assert_eq!(changes(&old, &new), [Change::MovedWithClock]);
@@ -219,7 +243,7 @@ mod tests {
             let facts: Vec<FactRow> = rates
                 .iter()
                 .enumerate()
-                .map(|(i, (a, b))| fact(&format!("rate{i}"), "v", "op/s", Some((a.min(*b), a.max(*b)))))
+                .map(|(i, (a, b))| fact(&format!("rate{i}"), &a.to_string(), "op/s", Some((a.min(*b), a.max(*b)))))
                 .collect();
             let result = compare(&facts, &facts);
             prop_assert!(result.differences.is_empty() && result.same == facts.len() && !result.says_changed());
