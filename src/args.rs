@@ -14,12 +14,15 @@ use std::path::PathBuf;
     max_term_width = 100,
     after_help = "\
 Examples:
-  rigel run                          measure this computer's processor in one minute
-  rigel run --preset paper -o m      the study's throughput cells, into directory m
-  rigel run --device sim:two-clocks  a software device with planted clock states
-  rigel verify m                     derive every number and verdict again from the files
-  rigel explain m avx512-bf16        from a verdict down to its samples
-  rigel compare old new              which verdicts changed, which intervals moved
+  rigel run                            measure this computer's processor in one minute, into runs/quick-cpu
+  rigel verify runs/quick-cpu          derive every number and verdict again from the files
+  rigel explain runs/quick-cpu tiled   from the verdicts of path `tiled` down to their samples
+  rigel run --preset paper -o mine     the throughput cells of the study, into directory mine
+  rigel run --device sim:two-clocks    a software device with planted clock states
+  rigel compare old new                which verdicts changed, which intervals moved
+
+A path is one way to multiply on a device, a type triple the types of A, B and C, a cell one configuration that
+is measured, a block the cells that are compared with each other, a run one directory of files.
 
 stdout is data, stderr is progress. Exit codes: 0 fine; 1 a check said no; 2 usage or unreadable input;
 3 no such device; 4 nothing selected; 5 some cells have no row, resuming may help; 75 busy; 130 interrupted."
@@ -36,27 +39,27 @@ pub struct Args {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Which devices are here, what they can do, and why the rest is missing.
+    /// Show which devices are here, what they can do, and why the rest is missing.
     Devices(DevicesArgs),
-    /// Which cells a run would measure, and how long and large it would be.
+    /// Show which cells a run would measure, or how long and large it would be.
     List(PlanArgs),
-    /// Measure: leave a run directory with rows, verdicts and report.html.
+    /// Measure a device into a run directory: rows, verdicts and the page report.html.
     Run(RunArgs),
-    /// Derive every digest, gate outcome, statistic and verdict again from the files alone.
+    /// Check runs: derive every digest, gate outcome, statistic and verdict again from the files.
     Verify(VerifyArgs),
-    /// Measure the instrument: plant facts in software devices and compare what comes back.
+    /// Measure the instrument itself: how often are its words wrong on planted devices?
     Calibrate(CalibrateArgs),
-    /// Compare two runs: verdict changes first, then intervals, then what cannot be decided.
+    /// Compare two runs: changed verdicts first, then moved intervals, then what cannot be decided.
     Compare(CompareArgs),
-    /// Join shards of one plan into one run.
+    /// Join shards, made with `run --partition`, into one run.
     Merge(MergeArgs),
-    /// From a verdict down to the samples, and the command that repeats just that block.
+    /// Go from a verdict down to its samples, and to the command that repeats just that block.
     Explain(ExplainArgs),
-    /// Redraw every figure of a run, byte for byte.
+    /// Draw every figure of a run from its files, or check those that are there.
     Figures(FiguresArgs),
-    /// Write the page of a run, and tables for other documents.
+    /// Write the page of a run from its files, and the findings table of a README.
     Report(ReportArgs),
-    /// Convert a run for other systems.
+    /// Convert a run to JSON Lines, Parquet or Bencher Metric Format.
     Export(ExportArgs),
     /// Print shell completions.
     Completions(CompletionsArgs),
@@ -75,7 +78,7 @@ Examples:
   rigel devices --device cpu      everything about one, every path and type triple included
   rigel devices --format jsonl    for programs")]
 pub struct DevicesArgs {
-    /// Show one device in full.
+    /// Show this one in full: cpu, sim:NAME, or sim:FILE.toml.
     #[arg(short, long, env = "RIGEL_DEVICE")]
     pub device: Option<String>,
     /// How to print.
@@ -91,12 +94,14 @@ Examples:
   rigel list --preset paper --filter bf16       only paths and triples that say bf16
   rigel list throughput --axis shape=512,1024   one probe, other shapes")]
 pub struct PlanArgs {
-    /// Probes to take part [default: all of the plan]: types, throughput, clocks, dispatch.
+    /// Probes that take part [default: those of the plan]: types (what runs and is right), throughput (rates),
+    /// clocks (clock states), dispatch (where it runs).
     pub probes: Vec<String>,
-    /// Device selector: cpu, sim:NAME, or sim:FILE.toml.
+    /// Device: cpu, sim:NAME (`rigel devices` lists them), or sim:FILE.toml.
     #[arg(short, long, default_value = "cpu", env = "RIGEL_DEVICE")]
     pub device: String,
-    /// A named plan: quick (a minute), paper (the study's throughput cells), study, full.
+    /// A named plan: quick (a minute), paper (the study's throughput cells), study (these and every other probe
+    /// offered), full (more sizes, inputs and cache states).
     #[arg(long, default_value = "quick", env = "RIGEL_PRESET", conflicts_with = "plan")]
     pub preset: String,
     /// A plan file instead of a preset; a run's plan.toml is one.
@@ -105,19 +110,23 @@ pub struct PlanArgs {
     /// Keep paths and triples that contain every word, like "avx512 bf16".
     #[arg(long, default_value = "", env = "RIGEL_FILTER", hide_default_value = true)]
     pub filter: String,
-    /// Override an axis: shape=512,1024 recipe=uniform cache=cold path=tiled "triple=f32,f32->f32".
+    /// Replace the values of an axis: shape=512,1024 recipe=uniform cache=cold path=tiled
+    /// "triple=f32,f32->f32"; of the probe types: types-shape=8,9 types-recipe=uniform.
     #[arg(long = "axis", value_name = "NAME=V1,V2", env = "RIGEL_AXIS")]
     pub axes: Vec<String>,
-    /// Master seed instead of the plan's: inputs, order of turns, resampling.
+    /// Seed instead of the plan's, of inputs and of the order of turns.
     #[arg(long, env = "RIGEL_SEED")]
     pub seed: Option<u64>,
     /// Seconds of silence after which a worker counts as hung, instead of the plan's.
     #[arg(long, value_name = "SECONDS", env = "RIGEL_TIMEOUT")]
     pub timeout: Option<f64>,
-    /// Only shard m of n: slice:m/n. Blocks of cells that are compared stay whole.
+    /// Only shard M of N, for several machines or jobs: slice:2/8. No block is split.
     #[arg(long, value_name = "slice:M/N", env = "RIGEL_PARTITION")]
     pub partition: Option<Partition>,
-    /// Print bytes and minutes that the run would take (list), before anything runs.
+    /// Only this block, by its name in the column `block` of `rigel list` and of cells.csv.
+    #[arg(long, value_name = "NAME", env = "RIGEL_BLOCK", conflicts_with = "partition")]
+    pub block: Option<String>,
+    /// Print rows, bytes and minutes that the run would take, and run nothing.
     #[arg(long)]
     pub estimate: bool,
     /// How to print.
@@ -134,16 +143,17 @@ Examples:
   rigel run --filter \"avx512 bf16\" --axis shape=1024
   rigel run --device sim:hostile --timeout 2      crashes and hangs become rows
   rigel run --partition slice:2/8 --out shard2    then: rigel merge all shard*
+  rigel run --fail-on wrong,crashed,hung          for continuous integration
 
 A run that was interrupted or killed goes on where it stopped when the same command is given again.")]
 pub struct RunArgs {
     /// What to measure.
     #[command(flatten)]
     pub plan: PlanArgs,
-    /// Run directory [default: runs/PRESET-DEVICE].
+    /// Run directory [default: runs/PLAN-DEVICE].
     #[arg(short, long, env = "RIGEL_OUT")]
     pub out: Option<PathBuf>,
-    /// Say what would run, and run nothing.
+    /// Print the cells that would be measured, and run nothing.
     #[arg(short = 'n', long)]
     pub dry_run: bool,
     /// Go on with the run that is in the directory (the default).
@@ -152,8 +162,9 @@ pub struct RunArgs {
     /// Throw away the run that is in the directory and start again.
     #[arg(long, env = "RIGEL_FRESH")]
     pub fresh: bool,
-    /// End with code 1 if any verdict or outcome contains one of these words.
-    #[arg(long, value_name = "WORD", value_delimiter = ',', env = "RIGEL_FAIL_ON")]
+    /// End with code 1 if a verdict or an outcome says one of these words: emulated, wrong, \"no win\", …; a word
+    /// that none can say lists them all.
+    #[arg(long, value_name = "WORD,…", value_delimiter = ',', env = "RIGEL_FAIL_ON")]
     pub fail_on: Vec<String>,
 }
 
@@ -163,7 +174,7 @@ pub struct RunArgs {
 Example:
   rigel verify data/*/*    every committed run; no device needed
 
-Exit code 1 when any check says no. This proves integrity, not authorship: whoever rewrites a run can seal it again.")]
+Exit code 1 when a check says no. This proves integrity, not authorship: whoever rewrites a run can seal it again.")]
 pub struct VerifyArgs {
     /// Run directories.
     #[arg(required = true)]
@@ -177,10 +188,12 @@ pub struct VerifyArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  rigel calibrate                        a small one, a minute
-  rigel calibrate clocks --devices 1000  the published size of one family")]
+  rigel calibrate                        both families, 200 devices of each kind
+  rigel calibrate clocks --devices 1000  one family, larger
+
+Devices are simulated: software with a planted truth. Exit code 1 when an error rate is above its limit.")]
 pub struct CalibrateArgs {
-    /// Families: clocks, verdicts [default: both].
+    /// Which words to check: clocks (clock states), verdicts [default: both].
     pub families: Vec<String>,
     /// Planted devices of each kind.
     #[arg(long, default_value_t = 200, env = "RIGEL_DEVICES")]
@@ -197,7 +210,10 @@ pub struct CalibrateArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Example:
-  rigel compare before/ after/    exit code 1 when a verdict changed or an interval moved")]
+  rigel compare before/ after/
+
+A number moved when its two 95 % intervals do not overlap; without two intervals a difference is not decidable. Exit
+code 1 when a verdict or another word changed, or an interval moved.")]
 pub struct CompareArgs {
     /// The older run.
     pub old: PathBuf,
@@ -212,11 +228,13 @@ pub struct CompareArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Example:
-  rigel merge whole shard1 shard2 shard3    refuses the same key with other content")]
+  rigel merge whole shard1 shard2 shard3
+
+Shards must be of one plan, device, driver, host and binary. A cell that two runs measured is refused: compare them.")]
 pub struct MergeArgs {
     /// Directory of the joined run; must not exist.
     pub out: PathBuf,
-    /// Shards.
+    /// Sealed runs to join.
     #[arg(required = true)]
     pub shards: Vec<PathBuf>,
 }
@@ -231,13 +249,17 @@ Examples:
 pub struct ExplainArgs {
     /// Run directory.
     pub run: PathBuf,
-    /// A cell id, or words that path, triple or verdict contain.
+    /// A cell id, or words that path, type triple, fact or verdict must all contain [default: everything].
     #[arg(default_value = "", hide_default_value = true)]
     pub what: String,
 }
 
 /// `rigel figures`.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  rigel figures runs/quick-cpu            write runs/quick-cpu/figures/*.svg
+  rigel figures runs/quick-cpu --check    end with code 1 if a byte would change")]
 pub struct FiguresArgs {
     /// Run directory.
     pub run: PathBuf,
@@ -262,7 +284,8 @@ pub struct ReportArgs {
     /// Where the page goes [default: RUN/report.html].
     #[arg(short, long)]
     pub out: Option<PathBuf>,
-    /// Also renew the findings table between the markers of this Markdown file.
+    /// Also renew the findings table of this Markdown file, between `<!-- rigel findings: begin -->` and
+    /// `<!-- rigel findings: end -->`.
     #[arg(long, value_name = "FILE")]
     pub readme: Option<PathBuf>,
     /// Write nothing; end with code 1 if any file differs by a byte.
@@ -280,7 +303,7 @@ Examples:
 pub struct ExportArgs {
     /// Run directory.
     pub run: PathBuf,
-    /// Target.
+    /// To what.
     #[arg(long, value_enum)]
     pub to: ExportTo,
     /// File [default: standard output].
@@ -295,12 +318,15 @@ pub enum ExportTo {
     Jsonl,
     /// Parquet: one row a repetition, joined with its cell.
     Parquet,
-    /// Bencher Metric Format: one measure a cell with its interval.
+    /// Bencher Metric Format: every fact that is a number, with its interval.
     Bmf,
 }
 
 /// `rigel completions`.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example:
+  rigel completions bash > ~/.local/share/bash-completion/completions/rigel")]
 pub struct CompletionsArgs {
     /// Shell.
     #[arg(value_enum)]

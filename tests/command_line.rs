@@ -2,7 +2,7 @@
 
 mod rig;
 
-use rig::{SMALL, rigel, stderr, stdout};
+use rig::{SMALL, file, rigel, stderr, stdout};
 
 #[test]
 fn help_is_golden_for_every_command() {
@@ -88,7 +88,7 @@ fn explain_leads_from_a_verdict_to_samples_and_a_command() {
     rigel().args(SMALL).arg("--out").arg(&out).assert().success();
     let output = rigel().arg("explain").arg(&out).arg("matmul2d e4m3").output().unwrap();
     let text = stdout(&output);
-    for part in ["verdict.acceleration", "cell ", "time_ns: ", "repeat: rigel run"] {
+    for part in ["verdict.acceleration", "cell ", "time_ns: ", "repeat: rigel run --plan "] {
         assert!(text.contains(part), "no `{part}` in:\n{text}");
     }
     let id = text.split("cell ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
@@ -110,7 +110,71 @@ fn figures_page_and_exports_are_redrawn_byte_for_byte() {
     let changed = rigel().arg("report").arg(&out).arg("--check").output().unwrap();
     assert_eq!(changed.status.code(), Some(1));
     let bmf = stdout(&rigel().arg("export").arg(&out).args(["--to", "bmf"]).output().unwrap());
-    assert!(bmf.contains("lower_value") && bmf.contains("rate (op/s)"), "{bmf}");
+    for measure in ["lower_value", "\"rate (op/s)\"", "\"ratio.match_path\""] {
+        assert!(bmf.contains(measure), "no {measure} in {bmf}");
+    }
+}
+
+#[test]
+fn a_reader_that_stopped_is_no_failure() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("run");
+    rigel().args(SMALL).arg("--out").arg(&out).assert().success();
+    let run = out.to_str().unwrap();
+    let commands: [&[&str]; 6] = [
+        &["explain", run],
+        &["devices", "--device", "sim:plain"],
+        &["devices"],
+        &["list", "--device", "sim:plain"],
+        &["export", "--to", "jsonl", run],
+        &[SMALL, &["--out", run]].concat(),
+    ];
+    for arguments in commands {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("rigel"));
+        child.args(arguments).stdout(writer).stderr(std::process::Stdio::piped());
+        let output = child.spawn().unwrap().wait_with_output().unwrap();
+        let said = stderr(&output);
+        assert!(output.status.success() && !said.contains("panicked"), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn runs_of_two_seeds_differ_in_no_number_whose_intervals_overlap() {
+    let dir = tempfile::tempdir().unwrap();
+    let runs = ["1", "2"].map(|seed| {
+        let out = dir.path().join(seed);
+        rigel().args(SMALL).args(["--seed", seed]).arg("--out").arg(&out).assert().success();
+        out
+    });
+    let output = rigel().arg("compare").args(&runs).args(["--format", "csv"]).output().unwrap();
+    let text = stdout(&output);
+    for line in text.lines().filter(|line| line.starts_with("word,")) {
+        for number in ["ratio.", ".of_ceiling", ".of_stated"] {
+            assert!(!line.contains(number), "a number is compared as a word: {line}");
+        }
+    }
+    let said = |line: &&str| line.starts_with("moved,ratio.") || line.starts_with("not decidable,ratio.");
+    let ratios = file(&runs[0], "facts.csv").lines().filter(|line| line.contains(",ratio.")).count();
+    let told = text.lines().filter(said).count();
+    assert!(told < ratios, "{told} of {ratios} ratios differ:\n{text}");
+}
+
+#[test]
+fn fail_on_takes_whole_words_that_exist_and_checks_them_before_anything_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("run");
+    let with = |word: &str| rigel().args(SMALL).args(["--fail-on", word]).arg("--out").arg(&out).output().unwrap();
+    let unknown = with("wrong,acelerated");
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(stderr(&unknown).contains("known: accelerated, same rate") && !out.exists(), "{}", stderr(&unknown));
+    assert_eq!(with("right").status.code(), Some(1));
+    let facts = file(&out, "facts.csv");
+    let said = |word: &str| facts.lines().any(|line| line.contains(",verdict.") && line.contains(&format!(",{word},")));
+    for word in ["accelerated", "same rate", "not accelerated", "slower", "no win", "undetermined", "dedicated unit"] {
+        assert_eq!(with(word).status.code(), Some(i32::from(said(word))), "{word}");
+    }
 }
 
 #[test]

@@ -19,6 +19,9 @@ fn runs() -> Vec<PathBuf> {
         found.extend(list(&device).into_iter().filter(|run| run.join("MANIFEST").exists()));
     }
     found.sort();
+    if found.is_empty() {
+        println!("nothing to verify: no run is committed under data/ yet, so this test checks nothing");
+    }
     found.iter().map(|run| run.strip_prefix(root()).unwrap().to_owned()).collect()
 }
 

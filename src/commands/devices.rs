@@ -5,6 +5,7 @@ use crate::args::DevicesArgs;
 use crate::exit::{Exit, failure};
 use crate::terminal::bold;
 use rigel_device::backends::{BACKENDS, open};
+use std::io::Write;
 
 /// Lists devices, or one in full.
 pub fn devices(args: &DevicesArgs) -> anyhow::Result<Exit> {
@@ -69,7 +70,8 @@ fn one(selector: &str, args: &DevicesArgs) -> anyhow::Result<Exit> {
     let mut device = open(selector).map_err(|why| failure(Exit::NoDevice, why))?;
     let d = device.describe();
     if args.format == crate::args::Format::Table {
-        println!("{}  {}", bold(&d.name), d.id);
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{}  {}", bold(&d.name), d.id)?;
         let memory = format!("{}B", engineering(d.memory_bytes as f64));
         let cores = d.cores.to_string();
         let lines = [
@@ -82,17 +84,17 @@ fn one(selector: &str, args: &DevicesArgs) -> anyhow::Result<Exit> {
             ("clocks", &d.clocks),
         ];
         for (name, text) in lines {
-            println!("  {name:<10} {}", if text.is_empty() { "unknown" } else { text });
+            writeln!(out, "  {name:<10} {}", if text.is_empty() { "unknown" } else { text })?;
         }
-        println!("  {:<10} {}", "features", d.features.join(" "));
+        writeln!(out, "  {:<10} {}", "features", d.features.join(" "))?;
         let (meters, missing) = device.meters();
         for meter in meters {
-            println!("  {:<10} {} in {}: {}", "meter", meter.name(), meter.unit(), meter.coverage());
+            writeln!(out, "  {:<10} {} in {}: {}", "meter", meter.name(), meter.unit(), meter.coverage())?;
         }
         for meter in missing {
-            println!("  {:<10} {} unavailable: {}", "meter", meter.name, meter.reason);
+            writeln!(out, "  {:<10} {} unavailable: {}", "meter", meter.name, meter.reason)?;
         }
-        println!();
+        writeln!(out)?;
     }
     let mut table = Table::new(&["path", "types", "advertised", "stated op/cycle/core", "here"]);
     for offer in device.offers() {

@@ -1,6 +1,6 @@
 //! What does a verdict rest on, down to the samples, and which command repeats just that block?
 
-use super::table::engineering;
+use super::table::value;
 use crate::args::ExplainArgs;
 use crate::exit::{Exit, failure};
 use crate::terminal::{bold, faint};
@@ -8,6 +8,7 @@ use rigel_ledger::rows::{Work, name_of};
 use rigel_ledger::store::{Run, Samples};
 use rigel_ledger::{CellId, CellRow, FactRow};
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 
 /// Repetitions shown of a cell.
 const SHOWN: usize = 8;
@@ -16,13 +17,14 @@ const SHOWN: usize = 8;
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
     let run = Run::open(&args.run).map_err(|e| failure(Exit::Usage, e))?;
     let samples = run.samples().map_err(|e| failure(Exit::Usage, e))?;
+    let mut out = io::stdout().lock();
     if let Ok(id) = args.what.parse::<CellId>() {
         let rows: Vec<&CellRow> = run.cells().iter().filter(|row| row.cell == id).collect();
         if rows.is_empty() {
             return Err(failure(Exit::NothingSelected, format!("no cell {id} in {}", args.run.display())));
         }
-        cells(&rows, &samples);
-        println!("{}", repeat(&run, rows[0]));
+        cells(&mut out, &rows, &samples)?;
+        writeln!(out, "{}", repeat(&run, rows[0]))?;
         return Ok(Exit::Fine);
     }
     let subjects = subjects(&run, &args.what);
@@ -37,7 +39,7 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
             .iter()
             .filter(|f| f.path == path && f.triple.map(|t| t.to_string()).unwrap_or_default() == triple)
             .collect();
-        subject(&run, &samples, &path, &triple, &facts);
+        subject(&mut out, &run, &samples, (&path, &triple), &facts)?;
     }
     Ok(Exit::Fine)
 }
@@ -54,23 +56,21 @@ fn subjects(run: &Run, what: &str) -> BTreeSet<(String, String)> {
     run.facts().iter().filter(|f| says(f)).map(of).collect()
 }
 
-fn subject(run: &Run, samples: &Samples, path: &str, triple: &str, facts: &[&FactRow]) {
-    println!("{}", bold(&format!("{path} {triple}")));
+fn subject(
+    out: &mut impl Write,
+    run: &Run,
+    samples: &Samples,
+    (path, triple): (&str, &str),
+    facts: &[&FactRow],
+) -> io::Result<()> {
+    writeln!(out, "{}", bold(&format!("{path} {triple}")))?;
     let (verdicts, others): (Vec<&&FactRow>, Vec<&&FactRow>) =
         facts.iter().partition(|f| f.name.starts_with("verdict."));
     for fact in verdicts.into_iter().chain(others) {
-        let interval = match (fact.low, fact.high) {
-            (Some(low), Some(high)) => format!(" [{}, {}]", engineering(low).trim(), engineering(high).trim()),
-            _ => String::new(),
-        };
-        let value = match fact.value.parse::<f64>() {
-            Ok(v) if !fact.unit.is_empty() => format!("{}{}", engineering(v), fact.unit),
-            _ => fact.value.clone(),
-        };
         let at = fact.shape.map(|s| format!(" at {s}")).unwrap_or_default();
-        println!("  {:<24} {value}{interval}{at}", fact.name);
+        writeln!(out, "  {:<24} {}{at}", fact.name, value(fact))?;
         if !fact.words.is_empty() {
-            println!("  {:<24} {}", "", faint(&fact.words));
+            writeln!(out, "  {:<24} {}", "", faint(&fact.words))?;
         }
     }
     let evidence: BTreeSet<CellId> =
@@ -80,18 +80,19 @@ fn subject(run: &Run, samples: &Samples, path: &str, triple: &str, facts: &[&Fac
         .iter()
         .filter(|r| evidence.contains(&r.cell) && r.path == path && r.triple.to_string() == triple)
         .collect();
-    cells(&rows, samples);
+    cells(out, &rows, samples)?;
     if let Some(row) = rows.iter().find(|row| row.work != Work::Rung).or(rows.first()) {
-        println!("{}", repeat(run, row));
+        writeln!(out, "{}", repeat(run, row))?;
     }
-    println!();
+    writeln!(out)
 }
 
-fn cells(rows: &[&CellRow], samples: &Samples) {
+fn cells(out: &mut impl Write, rows: &[&CellRow], samples: &Samples) -> io::Result<()> {
     for row in rows {
         let what = row.shape.map(|s| s.to_string()).unwrap_or_default();
         let error = row.gate_error.map(|e| format!(", error {e:e} of {:e} allowed", row.gate_tolerance.unwrap_or(0.0)));
-        println!(
+        writeln!(
+            out,
             "  cell {} process {}: {} {what} {} {}{} [{}]",
             row.cell,
             row.process,
@@ -100,9 +101,9 @@ fn cells(rows: &[&CellRow], samples: &Samples) {
             name_of(&row.outcome),
             error.unwrap_or_default(),
             row.block
-        );
+        )?;
         if !row.reason.is_empty() {
-            println!("    {}", row.reason);
+            writeln!(out, "    {}", row.reason)?;
         }
         let Some(slice) = samples.of(row.cell, row.process) else { continue };
         let first: Vec<String> = slice.times.iter().take(SHOWN).map(ToString::to_string).collect();
@@ -113,19 +114,42 @@ fn cells(rows: &[&CellRow], samples: &Samples) {
             _ => String::new(),
         };
         let modes = if row.modes.is_empty() { String::new() } else { format!(", modes {}", row.modes) };
-        println!("    {} repetitions, {summary}{modes}", slice.times.len());
-        println!("    {}", faint(&format!("time_ns: {}{more}", first.join(", "))));
+        writeln!(out, "    {} repetitions, {summary}{modes}", slice.times.len())?;
+        writeln!(out, "    {}", faint(&format!("time_ns: {}{more}", first.join(", "))))?;
     }
+    Ok(())
 }
 
-/// The command that measures just the block of a row.
+/// The command that measures just the block of a row, by the run's own plan, into a directory of its own.
 fn repeat(run: &Run, row: &CellRow) -> String {
     let selector = run.provenance().first().map(|p| p.device.selector.clone()).unwrap_or_default();
-    let plan = run.dir().join("plan.toml");
-    let axis = match (row.work, row.shape) {
-        (Work::Gemm, Some(shape)) => format!(" throughput --axis shape={shape}"),
-        (Work::Rung, Some(shape)) => format!(" types --axis types-shape={shape}"),
-        _ => " throughput".to_owned(),
-    };
-    format!("  repeat: rigel run{axis} --plan {} --device {selector} --fresh --out repeat", plan.display())
+    let plan = run.dir().join("plan.toml").display().to_string();
+    let block = rigel_study::resume::base(row.block.trim_end_matches('!'));
+    let [plan, selector, block] = [&plan, &selector, block].map(shell_word);
+    format!("  repeat: rigel run --plan {plan} --device {selector} --block {block} --out repeat-{}", row.cell)
+}
+
+/// A text as one word of a POSIX shell: as it is where no character is special, else in single quotes.
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:,=+@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_shell_reads_back_the_word() {
+        for text in ["runs/quick-cpu/plan.toml", "my runs/plan.toml", "it's/plan.toml", "ladder/tiled/f32,f32->f32", ""]
+        {
+            let echo =
+                std::process::Command::new("sh").args(["-c", &format!("printf %s {}", shell_word(text))]).output();
+            assert_eq!(String::from_utf8_lossy(&echo.unwrap().stdout), text);
+        }
+    }
 }

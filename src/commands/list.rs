@@ -50,6 +50,9 @@ pub fn list(args: &PlanArgs) -> anyhow::Result<Exit> {
 
 /// Why nothing is selected, and what to do.
 pub fn nothing(args: &PlanArgs) -> String {
+    if let Some(block) = &args.block {
+        return format!("no block `{block}` on {}; `rigel list` with the same plan and device names them", args.device);
+    }
     let filter = if args.filter.is_empty() { String::new() } else { format!(" (filter `{}`)", args.filter) };
     format!(
         "nothing selected on {}{filter}: no path and type triple of this device matches; `rigel devices --device {}` lists them",

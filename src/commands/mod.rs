@@ -6,6 +6,7 @@ mod completions;
 mod devices;
 mod explain;
 mod export;
+mod fail_on;
 mod figures;
 mod list;
 mod merge;

@@ -60,12 +60,18 @@ fn probe(name: &str) -> anyhow::Result<rigel_ledger::Probe> {
     })
 }
 
-/// The units of a plan on a device, in this shard.
+/// What of a plan this run takes, for its provenance: `slice:m/n`, `block:NAME`, or empty for all.
+pub fn part(args: &PlanArgs) -> String {
+    let block = args.block.as_ref().map(|name| format!("block:{name}"));
+    block.or_else(|| args.partition.map(|p| p.to_string())).unwrap_or_default()
+}
+
+/// The units of a plan on a device, in this shard or of this block.
 pub fn units(args: &PlanArgs, planned: &Planned) -> Vec<Unit> {
     let expansion = Expansion::new(&planned.plan, planned.device.as_ref());
     let units = expansion.units();
-    match args.partition {
-        Some(partition) => units.into_iter().enumerate().filter(|(i, _)| partition.takes(*i)).map(|(_, u)| u).collect(),
-        None => units,
-    }
+    let takes = |i: usize, unit: &Unit| {
+        args.partition.is_none_or(|shard| shard.takes(i)) && args.block.as_ref().is_none_or(|name| unit.name() == *name)
+    };
+    units.into_iter().enumerate().filter(|(i, unit)| takes(*i, unit)).map(|(_, unit)| unit).collect()
 }

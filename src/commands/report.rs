@@ -5,9 +5,9 @@ use super::table::Table;
 use crate::args::{Format, ReportArgs};
 use crate::exit::{Exit, failure};
 use anyhow::Context;
-use rigel_ledger::rows::name_of;
 use rigel_ledger::store::Run;
 use rigel_report::{Files, HEADS, Source, VerdictTable};
+use std::io::Write;
 use std::path::Path;
 
 /// What stands before the table in a README.
@@ -65,20 +65,13 @@ pub fn write_page(run: &Run, path: &Path) -> anyhow::Result<()> {
 pub fn print_verdicts(run: &Run, format: Format) -> anyhow::Result<()> {
     let verdicts = with_source(run, |source| Ok(VerdictTable::new(source)))?;
     if format == Format::Table {
-        print!("{}", verdicts.text());
-        return Ok(());
+        return Ok(std::io::stdout().lock().write_all(verdicts.text().as_bytes())?);
     }
     let mut table = Table::new(&HEADS);
     for row in &verdicts.rows {
         table.row(row.columns());
     }
     table.print(format)
-}
-
-/// Whether a verdict or outcome of a run contains a word.
-pub fn says(run: &Run, word: &str) -> bool {
-    let verdict = run.facts().iter().any(|f| f.name.starts_with("verdict.") && f.value.contains(word));
-    verdict || run.cells().iter().any(|row| name_of(&row.outcome) == word)
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub struct Provenance {
     pub host: Host,
     /// Command line as typed.
     pub command: Vec<String>,
-    /// The shard, `slice:m/n`; empty when undivided.
+    /// The part of the plan: a shard, `slice:m/n`, or one block, `block:NAME`; empty when undivided.
     pub partition: String,
     /// Cells that ran at the same time on this device (always 1 unless the user forces more).
     pub concurrent_cells: u32,

@@ -185,6 +185,22 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Every outcome.
+    pub const ALL: [Outcome; 12] = [
+        Outcome::Right,
+        Outcome::Imprecise,
+        Outcome::Wrong,
+        Outcome::Mistrusted,
+        Outcome::Absent,
+        Outcome::RefusedCompile,
+        Outcome::RefusedLoad,
+        Outcome::Crashed,
+        Outcome::Hung,
+        Outcome::OutOfMemory,
+        Outcome::DeviceLost,
+        Outcome::Failed,
+    ];
+
     /// Whether the cell's timings may enter statistics and verdicts.
     pub const fn counts(self) -> bool {
         matches!(self, Outcome::Right | Outcome::Imprecise)

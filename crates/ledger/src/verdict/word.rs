@@ -64,6 +64,16 @@ pub enum Acceleration {
 }
 
 impl Acceleration {
+    /// Every word that decides.
+    pub const DECIDED: [Acceleration; 6] = [
+        Acceleration::Accelerated,
+        Acceleration::SameRate,
+        Acceleration::Slower,
+        Acceleration::Faster,
+        Acceleration::NotAccelerated,
+        Acceleration::Emulated,
+    ];
+
     /// Whether it is decided that the triple is not accelerated.
     pub const fn is_not_accelerated(self) -> bool {
         !matches!(self, Acceleration::Accelerated | Acceleration::Undecided(_))
@@ -145,6 +155,11 @@ pub enum Place {
     Undetermined,
 }
 
+impl Place {
+    /// Every word.
+    pub const ALL: [Place; 3] = [Place::ShaderCores, Place::DedicatedUnit, Place::Undetermined];
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -152,5 +167,51 @@ impl fmt::Display for Place {
             Place::DedicatedUnit => "dedicated unit",
             Place::Undetermined => "undetermined",
         })
+    }
+}
+
+/// A written verdict without its reason or its rivals: `undecided: no match` gives `undecided`, `win over B, C` gives `win`.
+pub fn head(verdict: &str) -> &str {
+    let end = verdict.find(':').or_else(|| verdict.find(" over "));
+    &verdict[..end.unwrap_or(verdict.len())]
+}
+
+/// Every word that [`head`] leaves of a verdict, once each.
+pub fn heads() -> Vec<String> {
+    let undecided = Acceleration::Undecided(Doubt::Straddles);
+    let accelerations = Acceleration::DECIDED.into_iter().chain([undecided]).map(|word| word.to_string());
+    let wins = [Win::Over(Baseline::ALL.to_vec()), Win::No].map(|word| word.to_string());
+    let places = Place::ALL.map(|word| word.to_string());
+    accelerations.chain(wins).chain(places).map(|word| head(&word).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_verdict_has_one_of_the_heads() {
+        let doubts = [
+            Doubt::NoCell,
+            Doubt::NoMatch,
+            Doubt::NoBaseline,
+            Doubt::NoCeiling,
+            Doubt::NothingDecides,
+            Doubt::Processes(6),
+            Doubt::ClockStates,
+            Doubt::TimeAgainstCycles,
+            Doubt::Straddles,
+            Doubt::CellsDisagree,
+        ];
+        let heads = heads();
+        for doubt in doubts {
+            assert_eq!(head(&Acceleration::Undecided(doubt).to_string()), "undecided");
+            assert_eq!(head(&Win::Undecided(doubt).to_string()), "undecided");
+        }
+        assert_eq!(head(&Win::Over(vec![Baseline::B, Baseline::D]).to_string()), "win");
+        assert_eq!(head(&Win::No.to_string()), "no win");
+        let once: std::collections::BTreeSet<&String> = heads.iter().collect();
+        assert_eq!(once.len(), heads.len());
+        assert!(heads.iter().all(|word| head(word) == word), "{heads:?}");
     }
 }
