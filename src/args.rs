@@ -14,17 +14,17 @@ use std::path::PathBuf;
     max_term_width = 100,
     after_help = "\
 Examples:
-  rigel run                            measure this computer's processor in one minute, into runs/quick-cpu
+  rigel run                            measure this processor in one minute, into runs/quick-cpu
   rigel verify runs/quick-cpu          derive every number and verdict again from the files
   rigel explain runs/quick-cpu tiled   from the verdicts of path `tiled` down to their samples
   rigel run --preset paper -o mine     the throughput cells of the study, into directory mine
   rigel run --device sim:two-clocks    a software device with planted clock states
   rigel compare old new                which verdicts changed, which intervals moved
 
-A path is one way to multiply on a device, a type triple the types of A, B and C, a cell one configuration that
+A path is one way to multiply on a device, a type triple the types of A, B and C, a cell one configuration that \
 is measured, a block the cells that are compared with each other, a run one directory of files.
 
-stdout is data, stderr is progress. Exit codes: 0 fine; 1 a check said no; 2 usage or unreadable input;
+stdout is data, stderr is progress. Exit codes: 0 fine; 1 a check said no; 2 usage or unreadable input; \
 3 no such device; 4 nothing selected; 5 some cells have no row, resuming may help; 75 busy; 130 interrupted."
 )]
 pub struct Args {
@@ -212,7 +212,7 @@ pub struct CalibrateArgs {
 Example:
   rigel compare before/ after/
 
-A number moved when its two 95 % intervals do not overlap; without two intervals a difference is not decidable. Exit
+A number moved when its two 95 % intervals do not overlap; without two intervals a difference is not decidable. Exit \
 code 1 when a verdict or another word changed, or an interval moved.")]
 pub struct CompareArgs {
     /// The older run.
