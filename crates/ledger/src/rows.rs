@@ -477,3 +477,16 @@ pub struct PowerRow {
     /// What ran: `idle`, or a cell id.
     pub phase: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_outcome_of_the_schema_is_listed_once() {
+        let schema = schemars::schema_for!(Outcome).to_value().to_string();
+        let named = |outcome: &Outcome| schema.matches(&format!("\"{}\"", name_of(outcome))).count();
+        assert!(Outcome::ALL.iter().all(|outcome| named(outcome) == 1), "{schema}");
+        assert_eq!(schema.matches("\"const\"").count(), Outcome::ALL.len(), "{schema}");
+    }
+}
