@@ -18,7 +18,7 @@ fn main() -> std::process::ExitCode {
         Err(error) if exit::is_broken_pipe(&error) => Exit::Fine.into(),
         Err(error) => {
             let code = exit::of(&error);
-            eprintln!("{} {}", terminal::strong_error("error:"), exit::message(&error));
+            crate::terminal::tell!("{} {}", terminal::strong_error("error:"), exit::message(&error));
             code.into()
         }
     }

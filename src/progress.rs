@@ -20,7 +20,7 @@ impl Progress {
     fn say(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(text),
-            None => eprintln!("{text}"),
+            None => crate::terminal::tell!("{text}"),
         }
     }
 
@@ -62,7 +62,7 @@ impl Observer for Progress {
                     bar.println(line(row));
                 }
             }
-            None => eprintln!("{}", line(row)),
+            None => crate::terminal::tell!("{}", line(row)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! May the terminal have colour, and how is a word set apart without it?
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// When to colour.
@@ -59,4 +59,17 @@ pub fn good(text: &str) -> String {
 /// A bad word on standard output.
 pub fn bad(text: &str) -> String {
     paint(text, "31", std::io::stdout().is_terminal())
+}
+
+/// Says a line on standard error. Nobody has to listen: a command does not end because its progress is not read.
+macro_rules! tell {
+    ($($text:tt)*) => {
+        $crate::terminal::write_error(format_args!($($text)*))
+    };
+}
+pub(crate) use tell;
+
+/// What [`tell`] does with its text.
+pub fn write_error(text: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -43,7 +43,7 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
         }
     }
     table.print(args.format)?;
-    eprintln!("simulated: error rates under planted laws, seed {}", args.seed);
+    crate::terminal::tell!("simulated: error rates under planted laws, seed {}", args.seed);
     Ok(if kept { Exit::Fine } else { Exit::CheckFailed })
 }
 

@@ -13,7 +13,7 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     let (old, new) = (open(&args.old)?, open(&args.new)?);
     let result = differences(old.facts(), new.facts());
     for (name, a, b) in circumstances(&old, &new) {
-        eprintln!("note: {name} differs: {a} / {b}");
+        crate::terminal::tell!("note: {name} differs: {a} / {b}");
     }
     let mut table = Table::new(&["change", "fact", "subject", "old", "new"]);
     for d in &result.differences {
@@ -30,7 +30,7 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
         table.row([word.into(), d.key.name.clone(), d.key.subject(), shown(&d.old), shown(&d.new)]);
     }
     table.print(args.format)?;
-    eprintln!("{} facts are the same or their intervals overlap", result.same);
+    crate::terminal::tell!("{} facts are the same or their intervals overlap", result.same);
     Ok(if result.says_changed() { Exit::CheckFailed } else { Exit::Fine })
 }
 

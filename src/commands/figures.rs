@@ -27,7 +27,7 @@ pub fn put(path: &Path, bytes: &[u8], check: bool) -> anyhow::Result<bool> {
         let same = there.as_deref() == Some(bytes);
         if !same {
             let what = if there.is_some() { "differs from what its rows give" } else { "is missing" };
-            eprintln!("{} {what}; write it again without --check", path.display());
+            crate::terminal::tell!("{} {what}; write it again without --check", path.display());
         }
         return Ok(same);
     }
@@ -35,6 +35,6 @@ pub fn put(path: &Path, bytes: &[u8], check: bool) -> anyhow::Result<bool> {
         std::fs::create_dir_all(parent).with_context(|| format!("cannot make the directory {}", parent.display()))?;
     }
     std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
-    eprintln!("wrote {}", path.display());
+    crate::terminal::tell!("wrote {}", path.display());
     Ok(true)
 }

@@ -7,6 +7,6 @@ use crate::exit::{Exit, failure};
 pub fn merge(args: &MergeArgs) -> anyhow::Result<Exit> {
     let run = rigel_ledger::store::merge(&args.out, &args.shards).map_err(|e| failure(Exit::Usage, e))?;
     super::report::write_page(&run, &args.out.join("report.html"))?;
-    eprintln!("{} rows of {} shards are in {}", run.cells().len(), args.shards.len(), args.out.display());
+    crate::terminal::tell!("{} rows of {} shards are in {}", run.cells().len(), args.shards.len(), args.out.display());
     Ok(Exit::Fine)
 }

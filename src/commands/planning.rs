@@ -7,6 +7,11 @@ use rigel_ledger::Plan;
 use rigel_ledger::rows::name_of;
 use rigel_study::units::{Expansion, Unit, offered_probes};
 use rigel_study::{presets, select};
+use std::io::Read;
+use std::path::Path;
+
+/// Longest plan file that is read, in bytes.
+const LONGEST_PLAN: u64 = 1 << 20;
 
 /// A device and the plan that will be run on it.
 pub struct Planned {
@@ -21,8 +26,7 @@ pub fn resolve(args: &PlanArgs) -> anyhow::Result<Planned> {
     let device = rigel_device::backends::open(&args.device).map_err(|why| failure(Exit::NoDevice, why))?;
     let mut plan = match &args.plan {
         Some(path) => {
-            let text = std::fs::read_to_string(path)
-                .map_err(|e| failure(Exit::Usage, format!("cannot read plan {}: {e}", path.display())))?;
+            let text = read_plan(path).map_err(|why| failure(Exit::Usage, why))?;
             Plan::parse(&text, &path.display().to_string()).map_err(|e| failure(Exit::Usage, e))?
         }
         None => {
@@ -49,6 +53,20 @@ pub fn resolve(args: &PlanArgs) -> anyhow::Result<Planned> {
     let text = plan.to_toml();
     let plan = Plan::parse(&text, "the plan with its options").map_err(|e| failure(Exit::Usage, e))?;
     Ok(Planned { device, plan })
+}
+
+/// The text of a plan file; a plan takes a few kilobytes, so more than [`LONGEST_PLAN`] is something else.
+fn read_plan(path: &Path) -> Result<String, String> {
+    let name = path.display();
+    let file = std::fs::File::open(path).map_err(|e| format!("cannot read plan {name}: {e}"))?;
+    let mut text = String::new();
+    file.take(LONGEST_PLAN + 1).read_to_string(&mut text).map_err(|e| format!("cannot read plan {name}: {e}"))?;
+    if text.len() as u64 > LONGEST_PLAN {
+        return Err(format!(
+            "plan {name} is longer than {LONGEST_PLAN} bytes, so it is no plan; a run's plan.toml is one"
+        ));
+    }
+    Ok(text)
 }
 
 fn probe(name: &str) -> anyhow::Result<rigel_ledger::Probe> {

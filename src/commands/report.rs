@@ -51,8 +51,17 @@ fn renewed(old: &str, table: &str) -> Option<String> {
 /// Hands a run to the report as its source.
 pub fn with_source<T>(run: &Run, then: impl FnOnce(Source) -> anyhow::Result<T>) -> anyhow::Result<T> {
     let samples = run.samples().map_err(|e| failure(Exit::Usage, e))?;
-    let files = Files::of(run, run.dir().display().to_string().trim_end_matches('/'));
+    let files = Files::of(run, &directory(run.dir()));
     then(Source::open(run, &samples, &files))
+}
+
+/// A run's directory as commands on a page name it: relative to the working directory where it lies below, so that the
+/// bytes do not depend on how it was typed.
+fn directory(dir: &Path) -> String {
+    let below = std::env::current_dir().and_then(|here| here.canonicalize()).ok().zip(dir.canonicalize().ok());
+    let relative = below.as_ref().and_then(|(here, there)| there.strip_prefix(here).ok());
+    let named = relative.filter(|path| !path.as_os_str().is_empty()).unwrap_or(dir);
+    named.display().to_string().trim_end_matches('/').to_owned()
 }
 
 /// Writes the page of a run.

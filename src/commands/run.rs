@@ -11,6 +11,7 @@ use rigel_ledger::Provenance;
 use rigel_ledger::facts::Evidence;
 use rigel_ledger::store::{Run, RunWriter, StoreError};
 use rigel_study::campaign::{Campaign, Ended};
+use rigel_study::device_lock::DeviceLock;
 use rigel_study::origin::{self, Binary};
 use rigel_study::supervisor::Workers;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     }
     let out = args.out.clone().unwrap_or_else(|| default_out(args, &planned));
     let provenance = provenance(args, &mut planned);
+    let _alone = DeviceLock::of(&provenance).map_err(|busy| failure(Exit::Busy, busy))?;
     let writer = open_writer(args, &out, &planned, &provenance)?;
     let presses = count_interrupts()?;
     let soon = Arc::clone(&presses);
@@ -64,7 +66,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         Ended::Complete => finish(args, &out, writer, &fail_on),
         Ended::Interrupted => {
             drop(writer);
-            eprintln!(
+            crate::terminal::tell!(
                 "interrupted; what was measured is in {}, and the same command goes on from there",
                 out.display()
             );
@@ -72,12 +74,12 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         }
         Ended::Incomplete(missing) => {
             drop(writer);
-            eprintln!("{missing} cells have no row; give the same command again to measure them");
+            crate::terminal::tell!("{missing} cells have no row; give the same command again to measure them");
             Ok(Exit::Unfinished)
         }
         Ended::DeviceLost => {
             drop(writer);
-            eprintln!(
+            crate::terminal::tell!(
                 "the device does not answer any more; what was measured is in {}; reset the device, then give the same command again",
                 out.display()
             );
@@ -128,7 +130,7 @@ fn count_interrupts() -> anyhow::Result<Arc<AtomicU8>> {
     ctrlc::set_handler(move || {
         let before = counted.fetch_add(1, Ordering::Relaxed);
         match before {
-            0 => eprintln!("finishing the process in hand; press Ctrl-C again to stop now"),
+            0 => crate::terminal::tell!("finishing the process in hand; press Ctrl-C again to stop now"),
             1 => {}
             _ => std::process::exit(i32::from(Exit::Interrupted.code())),
         }
@@ -143,10 +145,14 @@ fn finish(args: &RunArgs, out: &Path, writer: RunWriter, fail_on: &FailOn) -> an
     let run = Run::open(out).map_err(|e| failure(Exit::Unfinished, e))?;
     report::write_page(&run, &out.join("report.html"))?;
     report::print_verdicts(&run, args.plan.format)?;
-    eprintln!("rows, verdicts and page are in {}; open {}", out.display(), out.join("report.html").display());
-    eprintln!("{}", terminal::faint(&format!("check it: rigel verify {}", out.display())));
+    crate::terminal::tell!(
+        "rows, verdicts and page are in {}; open {}",
+        out.display(),
+        out.join("report.html").display()
+    );
+    crate::terminal::tell!("{}", terminal::faint(&format!("check it: rigel verify {}", out.display())));
     if let Some(word) = fail_on.said(&run) {
-        eprintln!("a verdict or outcome says `{word}` (--fail-on)");
+        crate::terminal::tell!("a verdict or outcome says `{word}` (--fail-on)");
         return Ok(Exit::CheckFailed);
     }
     Ok(Exit::Fine)
