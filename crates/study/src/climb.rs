@@ -132,7 +132,7 @@ impl Prepared {
             Compiled::Product { gemm, inputs } => {
                 gemm.poison()?;
                 gemm.run(1, cache_of(self.identity.cache))?;
-                self.before = Some(gatekeeper.look(inputs, &gemm.output()?));
+                self.before = Some(gatekeeper.look(inputs, &gemm.output()?).map_err(no_output)?);
                 gemm.poison()?;
             }
         }
@@ -143,9 +143,14 @@ impl Prepared {
     pub fn look_again(&mut self, gatekeeper: &Gatekeeper) -> Result<Option<View>, Stopped> {
         match &mut self.compiled {
             Compiled::Ceiling(_) => Ok(None),
-            Compiled::Product { gemm, inputs } => Ok(Some(gatekeeper.look(inputs, &gemm.output()?))),
+            Compiled::Product { gemm, inputs } => Ok(Some(gatekeeper.look(inputs, &gemm.output()?).map_err(no_output)?)),
         }
     }
+}
+
+/// A device that gave something else than the product's output: it is not even wrong.
+fn no_output(why: String) -> Stopped {
+    Stopped::new(Outcome::Failed, format!("the device gave no output of this product: {why}"))
 }
 
 impl crate::sampling::Turns for Prepared {

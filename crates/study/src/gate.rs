@@ -4,18 +4,20 @@
 //! paths. What counts as right is the ledger's business ([`rigel_ledger::gate`]); here outputs are looked at.
 
 use crate::faults::Proven;
-use rigel_device::POISON;
-use rigel_ledger::gate::{self, Check, Element, FaultTrial, Gate, Judgement, Proof};
+use rigel_ledger::gate::{self, Check, Element, FaultTrial, Gate, Judgement, Look, Proof, Suspicious};
 use rigel_ledger::plan::Thresholds;
 use rigel_ledger::rows::{GateMethod, Identity};
 use rigel_numerics::bound::{self, Tolerance, round_up_3};
-use rigel_numerics::checksum::{Sampling, sampled_check};
+use rigel_numerics::checksum::{SampledCheck, Sampling, sampled_check};
 use rigel_numerics::exact::{self, Dot, NotFinite};
 use rigel_numerics::reference::Reference;
 use rigel_numerics::{Matrix, Operand, Recipe, Shape, Triple, random};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
+
+// Devices poison with the byte that the ledger looks for.
+const _: () = assert!(rigel_device::POISON == gate::POISON);
 
 /// Random witness elements, besides corners, edges and the worst one.
 const RANDOM_WITNESS: u64 = 16;
@@ -66,17 +68,23 @@ pub struct View {
     pub witness: Vec<(u32, u32, u64)>,
     /// A format that operands seem to have been cut to.
     pub operands: Option<rigel_numerics::Format>,
+    /// Sums of a sampled check that no element explains.
+    pub sums: Option<Suspicious>,
+    /// Whether the residual lies outside the tolerance.
+    pub outside: bool,
 }
 
 impl View {
     /// Whether this look is worse than an earlier one.
     pub fn worse_than(&self, other: &View) -> bool {
-        let rank = |check: &Check| match check {
-            Check::Unwritten(_) => (2, 0.0),
-            Check::NonFinite(_) => (1, 0.0),
-            Check::Residual(error) => (0, *error),
+        let rank = |view: &View| match view.check {
+            Check::Unwritten(_) => (5, 0.0),
+            Check::NonFinite(_) => (4, 0.0),
+            Check::Residual(error) if view.outside && view.operands.is_none() => (3, error),
+            Check::Residual(error) if view.outside => (2, error),
+            Check::Residual(error) => (u8::from(view.sums.is_some()), error),
         };
-        rank(&self.check) > rank(&other.check)
+        rank(self) > rank(other)
     }
 }
 
@@ -146,82 +154,68 @@ impl Gatekeeper {
     }
 
     /// Looks at an output.
-    pub fn look(&self, inputs: &Inputs, output: &Matrix) -> View {
-        let (method, worst, visible) = match &inputs.reference {
-            Some(reference) => {
-                let compared = reference.compare(output, inputs.tolerance);
-                (GateMethod::Full, compared.map(|c| (c.row, c.col)).ok(), None)
-            }
-            None => {
-                let sampling = Sampling { elements: SAMPLED, tile: (64, 64), seed: self.seed };
-                let check = sampled_check(inputs.triple, &inputs.a, &inputs.b, output, inputs.tolerance, sampling);
-                let worst = check.as_ref().ok().map(|c| (c.elements.row, c.elements.col));
-                (GateMethod::Sampled, worst, check.ok().map(|c| round_up_3(c.smallest_visible_relative)))
-            }
-        };
-        let Some(worst) = worst else {
-            // An output of other extents or format than asked for holds nothing that was asked for.
-            let check = Check::Unwritten(Element { row: 0, column: 0 });
-            return View { check, method, ulps: None, visible, witness: vec![], operands: None };
-        };
-        self.witness(inputs, output, worst, method, visible)
+    ///
+    /// # Errors
+    /// Why it is no output of this product: other extents, another format.
+    pub fn look(&self, inputs: &Inputs, output: &Matrix) -> Result<View, String> {
+        let Inputs { triple, tolerance, .. } = *inputs;
+        if let Some(reference) = &inputs.reference {
+            let worst = reference.compare(output, tolerance).map_err(|e| e.to_string())?;
+            return Ok(self.witness(inputs, output, (worst.row, worst.col), None));
+        }
+        let sampling = Sampling { elements: SAMPLED, tile: (64, 64), seed: self.seed };
+        let check = sampled_check(triple, &inputs.a, &inputs.b, output, tolerance, sampling);
+        let check = check.map_err(|e| e.to_string())?;
+        Ok(self.witness(inputs, output, (check.elements.row, check.elements.col), Some(&check)))
     }
 
-    fn witness(
-        &self,
-        inputs: &Inputs,
-        output: &Matrix,
-        worst: (usize, usize),
-        method: GateMethod,
-        visible: Option<f64>,
-    ) -> View {
+    /// Looks at the witness elements and the worst; `sampled` is the check that found it, unless every element was compared.
+    fn witness(&self, inputs: &Inputs, output: &Matrix, worst: (usize, usize), sampled: Option<&SampledCheck>) -> View {
         let elements: BTreeSet<(usize, usize)> = inputs.elements.iter().copied().chain([worst]).collect();
         let triple = inputs.triple;
-        let (mut error, mut ulps) = (0.0f64, 0.0f64);
+        let mut look = Look::new(triple, inputs.tolerance);
         let mut witness = Vec::with_capacity(elements.len());
-        let mut check = None;
-        for &(row, col) in &elements {
-            let code = output.get(row, col);
-            witness.push((row as u32, col as u32, code));
-            let Ok(dot) = inputs.exact(row, col) else { continue };
-            let residual = dot.residual(triple.c, code);
-            let element = Element { row, column: col };
-            if !inside(&dot, triple, code, inputs.tolerance) && is_poison(triple, code) {
-                check = Some(Check::Unwritten(element));
-            } else if !residual.relative.is_finite() && !matches!(check, Some(Check::Unwritten(_))) {
-                check = Some(Check::NonFinite(element));
-            } else if residual.relative > error {
-                (error, ulps) = (residual.relative, residual.ulps);
-            }
+        for &(row, column) in &elements {
+            let code = output.get(row, column);
+            witness.push((row as u32, column as u32, code));
+            look.take(Element { row, column }, code, inputs.exact(row, column).ok().as_ref());
         }
-        let finite = check.is_none();
-        let operands = if finite && round_up_3(error) > inputs.tolerance.relative && !triple.is_integer() {
+        let outside = look.is_outside();
+        let operands = if outside && !triple.is_integer() {
             let (a, b) = (|row, k| inputs.a.get(row, k), |k, col| inputs.b.get(k, col));
             gate::operands_cut(triple, inputs.tolerance, &witness, a, b, inputs.shape.k)
         } else {
             None
         };
         View {
-            check: check.unwrap_or(Check::Residual(round_up_3(error))),
-            method,
-            ulps: finite.then(|| round_up_3(ulps)),
-            visible,
+            check: look.check(),
+            method: if sampled.is_some() { GateMethod::Sampled } else { GateMethod::Full },
+            ulps: look.ulps(),
+            visible: sampled.map(|check| round_up_3(check.smallest_visible_relative)),
             witness,
             operands,
+            sums: sampled
+                .filter(|check| !check.passes() && !outside)
+                .map(|check| Suspicious { rows: check.rows.len(), columns: check.columns.len() }),
+            outside,
         }
     }
 
-    /// Judges a cell by what was seen before and after timing.
+    /// Judges a cell by the worse of what was seen before and after timing, so that outcome, reason and witness speak of the
+    /// same output. Zeros and constants are judged without planted faults; their worker lets them inherit.
     pub fn judge(&self, identity: &Identity, inputs: &Inputs, before: &View, after: Option<&View>) -> Judgement {
+        let worse_after = after.filter(|after| after.worse_than(before));
+        let view = worse_after.unwrap_or(before);
         gate::judge(&Gate {
             triple: identity.triple,
             tolerance: gate_tolerance(inputs.tolerance),
             model_bound: None,
             coarse_cap: self.thresholds.coarse_cap,
-            proof: Proof::Trials(&inputs.trials),
-            before: before.check,
-            after: after.map(|view| view.check),
-            operands: after.and_then(|view| view.operands).or(before.operands),
+            proof: if blind(identity.recipe) { Proof::Blind } else { Proof::Trials(&inputs.trials) },
+            before: if worse_after.is_some() { Check::Residual(0.0) } else { view.check },
+            after: worse_after.map(|view| view.check),
+            sums: view.sums,
+            operands: view.operands,
         })
     }
 }
@@ -229,17 +223,6 @@ impl Gatekeeper {
 /// The ledger's form of a tolerance. The absolute part, which only underflow needs, is left out of stored errors.
 fn gate_tolerance(tolerance: Tolerance) -> gate::Tolerance {
     if tolerance.exact { gate::Tolerance::Exact } else { gate::Tolerance::Relative(tolerance.relative) }
-}
-
-fn inside(dot: &Dot, triple: Triple, code: u64, tolerance: Tolerance) -> bool {
-    let residual = dot.residual(triple.c, code);
-    residual.relative.is_finite() && dot.sum.difference(triple.c, code) <= tolerance.allowed(dot.magnitude.to_f64())
-}
-
-fn is_poison(triple: Triple, code: u64) -> bool {
-    let bits = triple.c.bits();
-    let all = u64::from_ne_bytes([POISON; 8]);
-    code == if bits == 64 { all } else { all & ((1 << bits) - 1) }
 }
 
 /// Corners, the middle, tile edges and seeded random elements; all of them where there are few.
@@ -270,4 +253,172 @@ fn witness_elements(shape: Shape, seed: u64) -> Vec<(usize, usize)> {
         index += 2;
     }
     elements.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rigel_ledger::rows::{CacheState, Work};
+    use rigel_ledger::{Outcome, Probe};
+    use rigel_numerics::sample::sample;
+    use rigel_numerics::{Format, Overflow, Rounding};
+
+    const SHAPE: Shape = Shape::new(200, 150, 40);
+    const F32: Triple = Triple::new(Format::F32, Format::F32, Format::F32);
+
+    fn identity(recipe: Recipe) -> Identity {
+        Identity {
+            probe: Probe::Throughput,
+            work: Work::Gemm,
+            path: "path".into(),
+            triple: F32,
+            shape: Some(SHAPE),
+            tile: String::new(),
+            recipe: Some(recipe),
+            seed: 3,
+            cache: CacheState::Warm,
+        }
+    }
+
+    /// A gatekeeper that compares every element of products up to `full_check` multiplications.
+    fn gatekeeper(full_check: u64) -> Gatekeeper {
+        let thresholds = Thresholds {
+            accelerated: 1.5,
+            win: 1.1,
+            same: [0.9, 1.1],
+            ceiling_share: 0.6,
+            plateau: 0.02,
+            coarse_cap: 0.01,
+            full_check,
+        };
+        Gatekeeper::new(11, thresholds)
+    }
+
+    /// The exact product plus `error` in units of Σ|a||b|, rounded to f32.
+    fn element(inputs: &Inputs, (row, col): (usize, usize), error: f64) -> u64 {
+        let dot = inputs.exact(row, col).unwrap();
+        F32.c.encode(dot.sum.to_f64() + error * dot.magnitude.to_f64(), Rounding::NearestEven, Overflow::Ieee)
+    }
+
+    fn right(inputs: &Inputs) -> Matrix {
+        let mut output = Matrix::zeroed(F32.c, SHAPE.m, SHAPE.n);
+        for row in 0..SHAPE.m {
+            (0..SHAPE.n).for_each(|col| output.set(row, col, element(inputs, (row, col), 0.0)));
+        }
+        output
+    }
+
+    fn unseen(seed: u64, place: (usize, usize)) -> bool {
+        let sampled = sample(SHAPE, (64, 64), SAMPLED, seed);
+        !sampled.contains(&place) && !witness_elements(SHAPE, seed).contains(&place)
+    }
+
+    #[test]
+    fn a_sampled_check_finds_single_elements_and_puts_them_into_the_witness() {
+        let mut gatekeeper = gatekeeper(0);
+        let identity = identity(Recipe::NearNormal);
+        let inputs = gatekeeper.inputs(&identity).unwrap();
+        let output = right(&inputs);
+        let view = gatekeeper.look(&inputs, &output).unwrap();
+        assert_eq!((view.method, view.sums), (GateMethod::Sampled, None));
+        assert_eq!(gatekeeper.judge(&identity, &inputs, &view, None).outcome, Outcome::Right);
+        // On both sides of tile edges, and amid a tile.
+        let places = [(63, 63), (64, 65), (127, 64), (128, 128), (31, 77), (199, 101)];
+        let unsampled: Vec<_> = places.into_iter().filter(|&place| unseen(11, place)).collect();
+        assert!(unsampled.len() >= 3);
+        for place in unsampled {
+            let mut wrong = output.clone();
+            wrong.set(place.0, place.1, element(&inputs, place, 0.3));
+            let view = gatekeeper.look(&inputs, &wrong).unwrap();
+            assert!(view.witness.iter().any(|w| (w.0 as usize, w.1 as usize) == place), "{place:?}");
+            assert_eq!(gatekeeper.judge(&identity, &inputs, &view, None).outcome, Outcome::Wrong, "{place:?}");
+        }
+        // One element in every row, all behind the second tile edge.
+        let mut wrong = output.clone();
+        (0..SHAPE.m).filter(|&row| unseen(11, (row, 131))).for_each(|row| {
+            wrong.set(row, 131, element(&inputs, (row, 131), 0.3));
+        });
+        let view = gatekeeper.look(&inputs, &wrong).unwrap();
+        assert_eq!(gatekeeper.judge(&identity, &inputs, &view, None).outcome, Outcome::Wrong);
+    }
+
+    #[test]
+    fn sums_that_no_element_explains_are_mistrusted() {
+        let mut gatekeeper = gatekeeper(0);
+        let identity = identity(Recipe::NearNormal);
+        let inputs = gatekeeper.inputs(&identity).unwrap();
+        let fine = right(&inputs);
+        let mut off = fine.clone();
+        let error = 0.9 * inputs.tolerance.relative;
+        for place in (20..60).flat_map(|row| (0..SHAPE.n).map(move |col| (row, col))).filter(|&p| unseen(11, p)) {
+            off.set(place.0, place.1, element(&inputs, place, error));
+        }
+        let (before, after) = (gatekeeper.look(&inputs, &off).unwrap(), gatekeeper.look(&inputs, &fine).unwrap());
+        assert!(!before.outside && before.sums.is_some(), "{before:?}");
+        let judgement = gatekeeper.judge(&identity, &inputs, &before, Some(&after));
+        assert_eq!(judgement.outcome, Outcome::Mistrusted);
+        assert!(judgement.reason.starts_with(Suspicious::PREFIX), "{}", judgement.reason);
+        assert!(before.worse_than(&after) && !after.worse_than(&before));
+    }
+
+    #[test]
+    fn reason_and_witness_are_of_the_worse_view() {
+        for full_check in [0, u64::MAX] {
+            let mut gatekeeper = gatekeeper(full_check);
+            let identity = identity(Recipe::NearNormal);
+            let inputs = gatekeeper.inputs(&identity).unwrap();
+            let fine = right(&inputs);
+            let spoiled = |code| {
+                let mut output = fine.clone();
+                output.set(0, 0, code);
+                gatekeeper.look(&inputs, &output).unwrap()
+            };
+            // From good to bad.
+            let views = [
+                gatekeeper.look(&inputs, &fine).unwrap(),
+                spoiled(element(&inputs, (0, 0), 1e-3)),
+                spoiled(element(&inputs, (0, 0), 0.4)),
+                spoiled(0x7F80_0000),
+                spoiled(0xA5A5_A5A5),
+            ];
+            for (i, before) in views.iter().enumerate() {
+                for (j, after) in views.iter().enumerate() {
+                    assert_eq!(after.worse_than(before), j > i);
+                    let both = gatekeeper.judge(&identity, &inputs, before, Some(after));
+                    let worse = gatekeeper.judge(&identity, &inputs, if j > i { after } else { before }, None);
+                    assert_eq!((both.outcome, both.error), (worse.outcome, worse.error));
+                    let when = if j > i { "after timing" } else { "before timing" };
+                    assert!(both.reason.is_empty() || both.reason.contains(when), "{}", both.reason);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_output_is_an_error_and_not_unwritten() {
+        for full_check in [0, u64::MAX] {
+            let mut gatekeeper = gatekeeper(full_check);
+            let inputs = gatekeeper.inputs(&identity(Recipe::NearNormal)).unwrap();
+            for misfit in [Matrix::zeroed(F32.c, SHAPE.m, SHAPE.n - 1), Matrix::zeroed(Format::F16, SHAPE.m, SHAPE.n)] {
+                assert!(!gatekeeper.look(&inputs, &misfit).unwrap_err().is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn a_blind_product_is_judged_by_its_own_residual() {
+        let mut gatekeeper = gatekeeper(u64::MAX);
+        for recipe in [Recipe::Zeros, Recipe::Constant] {
+            let identity = identity(recipe);
+            let inputs = gatekeeper.inputs(&identity).unwrap();
+            let fine = right(&inputs);
+            let mut wrong = fine.clone();
+            wrong.set(64, 64, 0x4270_0000);
+            let outcome = |output: &Matrix| {
+                let view = gatekeeper.look(&inputs, output).unwrap();
+                gatekeeper.judge(&identity, &inputs, &view, None).outcome
+            };
+            assert_eq!((outcome(&fine), outcome(&wrong)), (Outcome::Right, Outcome::Wrong), "{recipe}");
+        }
+    }
 }

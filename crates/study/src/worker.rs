@@ -165,6 +165,12 @@ impl<W: Write> Worker<'_, W> {
                 self.at(index, Stage::Judge);
                 let mut row = blank_row(identity, self.row_process());
                 let view = judge_product(gatekeeper, &cell, None, &mut row);
+                if gatekeeper.is_blind(identity) {
+                    // A climb is alone: nobody to inherit from.
+                    let own = Judgement { outcome: row.outcome, reason: row.reason.clone(), error: row.gate_error };
+                    let alone = rigel_ledger::gate::inherit(&own, None);
+                    (row.outcome, row.reason) = (alone.outcome, alone.reason);
+                }
                 self.finish(index, row, &[], view.as_ref());
             }
         }
