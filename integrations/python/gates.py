@@ -16,6 +16,9 @@ LEAST_WITNESS = 16
 FAULTS = ("zeros for the product", "one k-step dropped", "one element swapped", "B transposed")
 CUTS = ("tf32", "f16", "bf16", "e4m3", "e5m2")
 ALIKE = ("zeros", "constant")
+SUMS = "sums: "
+# From good to bad.
+BADNESS = ("right", "imprecise", "mistrusted", "wrong")
 UNSEEN = ", which would not have seen: "
 INFINITY = math.inf
 
@@ -130,18 +133,22 @@ class Look:
         if not self.fault and self.error > tolerance.relative and not is_integer(c):
             self.operands = cut_operands(inputs, formats, k, tolerance, witness)
 
-    def judgements(self, outcome, reason, coarse_cap):
+    def judgements(self, cell, coarse_cap, planted=True):
         """(outcome, reason) as they would be had this been seen before timing, and after it.
 
-        Which planted faults the gate would have let pass is known to the gate alone: it is taken from the row.
+        Which planted faults the gate would have let pass, and which sums of a sampled check no element explains, is
+        known to the gate alone: it is taken from the row, where it lowers the outcome. Not `planted`: no such fault.
         """
+        outcome, reason = cell.outcome, cell.reason
         if self.fault:
             return [("wrong", f"{self.fault} {when} timing") for when in ("before", "after")]
-        blind = next((f for f in FAULTS if outcome == "mistrusted" and reason.endswith(f"planted fault: {f}")), None)
+        blind = next((f for f in FAULTS if planted and outcome == "mistrusted" and reason.endswith(f"planted fault: {f}")), None)
         if blind:
             return [("mistrusted", f"the gate would have passed a planted fault: {blind}")]
         error, limit = self.error, self.tolerance.relative
         if error <= limit:
+            if outcome == "mistrusted" and reason.startswith(SUMS) and cell.gate_visible is not None:
+                return [(outcome, reason)]
             return [("right", "")]
         found = []
         for when in ("before", "after"):
@@ -180,9 +187,16 @@ def agrees(outcome, reason, judgement):
     return outcome == judgement[0] and (rest == "" or outcome == "imprecise" and (rest or "").startswith(UNSEEN))
 
 
-def inherited(siblings):
-    """What a cell of zeros or constants may state, from (outcome, reason, recipe) of its block's random siblings."""
-    if not siblings:
-        return [("mistrusted", "no random sibling in the block to inherit a gate from")]
-    return [(outcome, "" if outcome == "right" else f"as its random sibling {recipe}: {reason}")
-            for outcome, reason, recipe in siblings]
+def inherited(own, siblings):
+    """What a cell of zeros or constants may state: the worse of its own (outcome, reason) and that of a random sibling
+    in its block, each given as (outcome, reason, recipe). Without a sibling it is mistrusted or worse.
+    """
+    theirs = [(outcome, "" if outcome == "right" else f"as its random sibling {recipe}: {reason}")
+              for outcome, reason, recipe in siblings]
+    theirs = theirs or [("mistrusted", "no random sibling in the block to inherit a gate from")]
+    return [mine if badness(mine[0]) >= badness(other[0]) else other for other in theirs for mine in own]
+
+
+def badness(outcome):
+    """What is no outcome of a judgement is as bad as can be."""
+    return BADNESS.index(outcome) if outcome in BADNESS else len(BADNESS) - 1

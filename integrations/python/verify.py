@@ -232,13 +232,16 @@ class Verification:
         look = gates.Look(inputs, cell.formats, k, tolerance, witness, dots)
         columns.update(gate_error=look.error, gate_ulps=look.ulps, gate_tolerance=tolerance.relative)
         self.differ("gates", cell, columns)
-        own = look.judgements(cell.outcome, cell.reason, self.plan["thresholds.coarse_cap"])
-        allowed = own
-        if cell.gate == "inherited":
-            wrong = next((reason for outcome, reason in own if outcome == "wrong"), None)
-            if wrong:
-                self.say("gates", "cells.csv", cell.line, f"its own witness is wrong: {wrong}")
-            allowed = gates.inherited(siblings)
+        cap, inherits = self.plan["thresholds.coarse_cap"], cell.gate == "inherited"
+        allowed = look.judgements(cell, cap)
+        if cell.recipe in gates.ALIKE:
+            own = look.judgements(cell, cap, planted=False)
+            kept = allowed if not inherits and cell.outcome == "mistrusted" else []
+            allowed = gates.inherited(own, siblings if inherits else []) + kept
+        elif inherits:
+            what = "a cell that is neither of zeros nor of constants inherits nothing"
+            self.say("gates", "cells.csv", cell.line, what)
+            return
         if not any(gates.agrees(cell.outcome, cell.reason, judgement) for judgement in allowed):
             stated = f"outcome is `{cell.outcome}` because `{cell.reason[:200]}`"
             says = " or ".join(f"`{outcome}` because `{reason[:200]}`" for outcome, reason in allowed[:2])
