@@ -143,7 +143,9 @@ impl Prepared {
     pub fn look_again(&mut self, gatekeeper: &Gatekeeper) -> Result<Option<View>, Stopped> {
         match &mut self.compiled {
             Compiled::Ceiling(_) => Ok(None),
-            Compiled::Product { gemm, inputs } => Ok(Some(gatekeeper.look(inputs, &gemm.output()?).map_err(no_output)?)),
+            Compiled::Product { gemm, inputs } => {
+                Ok(Some(gatekeeper.look(inputs, &gemm.output()?).map_err(no_output)?))
+            }
         }
     }
 }
