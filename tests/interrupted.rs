@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// A run in which cells crash, hang, run out of memory and lose the device, each once.
 const HOSTILE: &[&str] =
-    &["run", "--device", "sim:hostile", "--timeout", "1", "--axis", "shape=512", "--axis", "types-shape=8"];
+    &["run", "--device", "sim:hostile", "--timeout", "3", "--axis", "shape=512", "--axis", "types-shape=8"];
 
 /// Starts a run and kills the campaign after a while; its worker must end by itself.
 fn killed(arguments: &[&str], out: &std::path::Path, after: Duration) {
