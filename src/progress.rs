@@ -4,7 +4,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rigel_ledger::Outcome;
 use rigel_ledger::rows::{CellRow, Work, name_of};
 use rigel_study::campaign::Observer;
+use rigel_study::spent::Spent;
 use std::io::IsTerminal;
+use std::time::Duration;
 
 /// A bar on a terminal; elsewhere one line for each finished cell.
 pub struct Progress {
@@ -41,7 +43,7 @@ impl Observer for Progress {
             if let Ok(style) = ProgressStyle::with_template(style) {
                 bar.set_style(style.progress_chars("━╸─"));
             }
-            bar.enable_steady_tick(std::time::Duration::from_millis(200));
+            bar.enable_steady_tick(Duration::from_millis(200));
         }
         if there > 0 {
             self.say(&format!("resuming: {there} of {rows} rows are there already"));
@@ -68,6 +70,24 @@ impl Observer for Progress {
 
     fn note(&mut self, text: &str) {
         self.say(&format!("note: {text}"));
+    }
+
+    fn spent(&mut self, wall: Duration, spent: &Spent) {
+        let own = wall.saturating_sub(spent.total());
+        let share = if wall.is_zero() { 0.0 } else { 100.0 * own.as_secs_f64() / wall.as_secs_f64() };
+        let parts = [
+            ("kernels", spent.kernels),
+            ("clocks, caches and launches around them", spent.around),
+            ("gate", spent.gate),
+            ("meters", spent.waiting),
+        ];
+        let parts: Vec<String> = parts.iter().map(|(what, time)| format!("{what} {:.1} s", time.as_secs_f64())).collect();
+        self.say(&format!(
+            "{:.1} s: {}, the tool itself {:.1} s ({share:.1} %)",
+            wall.as_secs_f64(),
+            parts.join(", "),
+            own.as_secs_f64()
+        ));
     }
 }
 

@@ -13,6 +13,7 @@ use rigel_ledger::store::{Run, RunWriter, StoreError};
 use rigel_study::campaign::{Campaign, Ended};
 use rigel_study::device_lock::DeviceLock;
 use rigel_study::origin::{self, Binary};
+use rigel_study::spent::Spent;
 use rigel_study::supervisor::Workers;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,6 +36,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     if args.dry_run || args.plan.estimate {
         return list::list(&args.plan);
     }
+    list::warn(&planned, &units);
     let out = args.out.clone().unwrap_or_else(|| default_out(args, &planned));
     let provenance = provenance(args, &mut planned);
     let _alone = DeviceLock::of(&provenance).map_err(|busy| failure(Exit::Busy, busy))?;
@@ -52,6 +54,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         workers: Workers { command: &worker_command, interrupted: &|| presses.load(Ordering::Relaxed) > 1 },
         stop_soon: &|| soon.load(Ordering::Relaxed) > 0,
         writer,
+        spent: Spent::default(),
         observer: &mut progress,
     };
     let ended = campaign.run();

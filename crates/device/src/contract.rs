@@ -272,6 +272,10 @@ pub trait Device {
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal>;
     /// Meters that exist, and those that do not with the reason.
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>);
+    /// Lets time pass while nothing runs, so that meters see the device idle. A virtual clock is set forward instead.
+    fn idle(&mut self, time: Time) {
+        std::thread::sleep(std::time::Duration::from_nanos(time.0 / 1000));
+    }
     /// Whether the device still answers; the reason if not. Called after a crash, in a fresh process.
     fn health(&mut self) -> Result<(), String>;
 }

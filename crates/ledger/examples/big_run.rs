@@ -171,6 +171,7 @@ fn plan() -> Plan {
             precision: 0.0,
             burst: 5,
             pilot: 5,
+            meter_window_s: 0.0,
         },
         thresholds: Thresholds {
             accelerated: 1.5,

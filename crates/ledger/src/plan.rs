@@ -52,6 +52,8 @@ pub struct Sampling {
     pub burst: u32,
     /// Pilot repetitions of each candidate launch tile.
     pub pilot: u32,
+    /// Seconds for which meters are read at idle and under the load of each path; 0 = meters are not read.
+    pub meter_window_s: f64,
 }
 
 /// Numbers that verdicts use (design defaults in the presets).

@@ -49,10 +49,11 @@ impl Plan {
 fn write_plan(plan: &Plan, out: &mut String) -> std::fmt::Result {
     let Plan { name, seed, probes, sampling, thresholds, limits, matches, baselines, select, types, throughput } = plan;
     writeln!(out, "name = {}\nseed = {seed}\nprobes = {}", quoted(name), list(probes.iter().map(name_of)))?;
-    let Sampling { processes, repetitions, minimum_repetitions, budget_s, precision, burst, pilot } = sampling;
+    let Sampling { processes, repetitions, minimum_repetitions, budget_s, precision, burst, pilot, meter_window_s } =
+        sampling;
     writeln!(out, "\n[sampling]\nprocesses = {processes}\nrepetitions = {repetitions}")?;
     writeln!(out, "minimum_repetitions = {minimum_repetitions}\nbudget_s = {budget_s:?}\nprecision = {precision:?}")?;
-    writeln!(out, "burst = {burst}\npilot = {pilot}")?;
+    writeln!(out, "burst = {burst}\npilot = {pilot}\nmeter_window_s = {meter_window_s:?}")?;
     let Thresholds { accelerated, win, same: [low, high], ceiling_share, plateau, coarse_cap, full_check } = thresholds;
     writeln!(out, "\n[thresholds]\naccelerated = {accelerated:?}\nwin = {win:?}\nsame = [{low:?}, {high:?}]")?;
     writeln!(out, "ceiling_share = {ceiling_share:?}\nplateau = {plateau:?}\ncoarse_cap = {coarse_cap:?}")?;
@@ -122,7 +123,16 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
 }
 
 fn sampling(root: &Section<'_>, base: Option<&Sampling>) -> Result<Sampling, PlanError> {
-    let keys = ["processes", "repetitions", "minimum_repetitions", "budget_s", "precision", "burst", "pilot"];
+    let keys = [
+        "processes",
+        "repetitions",
+        "minimum_repetitions",
+        "budget_s",
+        "precision",
+        "burst",
+        "pilot",
+        "meter_window_s",
+    ];
     let s = root.open("sampling", &keys)?;
     let count = |key, low, fallback: Option<u32>| Ok(s.whole(key, low..=MANY, fallback.map(u64::from))? as u32);
     let sampling = Sampling {
@@ -133,6 +143,7 @@ fn sampling(root: &Section<'_>, base: Option<&Sampling>) -> Result<Sampling, Pla
         precision: s.real("precision", 0.0..=0.5, base.map(|b| b.precision))?,
         burst: count("burst", 1, base.map(|b| b.burst))?,
         pilot: count("pilot", 1, base.map(|b| b.pilot))?,
+        meter_window_s: s.real("meter_window_s", 0.0..=600.0, base.map(|b| b.meter_window_s))?,
     };
     if sampling.minimum_repetitions > sampling.repetitions {
         let allowed = format!("from 30 to `sampling.repetitions`, {}", sampling.repetitions);

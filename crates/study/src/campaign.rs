@@ -1,11 +1,12 @@
 //! How does a plan become a sealed run, through crashes, hangs, interrupts and resumes?
 
-use crate::order::{Event, Job, Measured, Order, SOLO, Stage, blank_row};
+use crate::order::{Event, Job, Measured, MeterReading, Order, SOLO, Stage, blank_row};
 use crate::resume;
+use crate::spent::Spent;
 use crate::supervisor::{End, SupervisorError, Workers};
 use crate::units::Unit;
 use rigel_ledger::plan::Plan;
-use rigel_ledger::rows::{Bits, CellId, CellRow, Identity, Outcome, SampleRow, WitnessRow, Work};
+use rigel_ledger::rows::{Bits, CellId, CellRow, Identity, Outcome, PowerRow, SampleRow, WitnessRow, Work};
 use rigel_ledger::store::{RunWriter, StoreError};
 use rigel_numerics::{Megahertz, Time, random};
 
@@ -19,6 +20,8 @@ pub trait Observer {
     fn row(&mut self, row: &CellRow);
     /// Something that a user should know and that no row says.
     fn note(&mut self, text: &str);
+    /// The campaign ended, for now: how long it took and what its workers spent their time on.
+    fn spent(&mut self, wall: std::time::Duration, spent: &Spent);
 }
 
 /// A campaign that cannot go on; what was measured is on disk.
@@ -63,6 +66,8 @@ pub struct Campaign<'a> {
     pub stop_soon: &'a dyn Fn() -> bool,
     /// Where rows go.
     pub writer: RunWriter,
+    /// What workers spent their time on so far.
+    pub spent: Spent,
     /// Who watches.
     pub observer: &'a mut dyn Observer,
 }
@@ -76,6 +81,7 @@ struct Attempt {
     measured: Vec<Measured>,
     last: Option<(usize, Stage)>,
     tile: Option<String>,
+    readings: Vec<MeterReading>,
     health: Option<Result<(), String>>,
 }
 
@@ -92,31 +98,40 @@ impl Attempt {
 impl Campaign<'_> {
     /// Runs every unit that has rows missing.
     pub fn run(mut self) -> Result<(Ended, RunWriter), CampaignError> {
+        let begun = std::time::Instant::now();
+        let ended = self.units_in_order();
+        self.observer.spent(begun.elapsed(), &self.spent);
+        Ok((ended?, self.writer))
+    }
+
+    fn units_in_order(&mut self) -> Result<Ended, CampaignError> {
         let processes = self.plan.sampling.processes;
         let units = std::mem::take(&mut self.units);
         let total = units.iter().map(|u| u.rows(processes)).sum();
         self.observer.begin(total, self.writer.cells().len());
         for unit in &units {
             if (self.stop_soon)() {
-                return Ok((Ended::Interrupted, self.writer));
+                return Ok(Ended::Interrupted);
             }
             let ended = match unit {
                 Unit::Absent { cell, reason } => self.absent(unit, cell, reason)?,
                 Unit::Climb { cells } => self.climb(unit, cells)?,
                 Unit::Block { id, cells } => self.block(id, cells)?,
+                Unit::Meters { cells } => self.meters(cells)?,
             };
             if ended != Ended::Complete {
-                return Ok((ended, self.writer));
+                return Ok(ended);
             }
         }
         let missing = units.iter().map(|unit| self.missing(unit)).sum();
-        Ok((if missing == 0 { Ended::Complete } else { Ended::Incomplete(missing) }, self.writer))
+        Ok(if missing == 0 { Ended::Complete } else { Ended::Incomplete(missing) })
     }
 
     /// Cells of a unit without a row, counted once for every process that should have one.
     fn missing(&self, unit: &Unit) -> usize {
         let rows = self.writer.cells();
         match unit {
+            Unit::Meters { .. } => 0,
             Unit::Absent { .. } | Unit::Climb { .. } => unit.cells().iter().filter(|c| !self.has_row(c, 0)).count(),
             Unit::Block { cells, .. } => {
                 let there: std::collections::HashSet<(Identity, u32)> = rows
@@ -142,6 +157,30 @@ impl Campaign<'_> {
             self.append_all(&unit.name(), vec![(row, vec![], vec![])])?;
         }
         Ok(Ended::Complete)
+    }
+
+    /// Reads meters once a run; readings come all at once or not at all.
+    fn meters(&mut self, cells: &[Identity]) -> Result<Ended, CampaignError> {
+        if !self.writer.power().is_empty() {
+            return Ok(Ended::Complete);
+        }
+        self.observer.unit("meters");
+        let job = Job::Meters { cells: cells.to_vec(), window_s: self.plan.sampling.meter_window_s };
+        let attempt = self.attempt(0, job)?;
+        match &attempt.end {
+            End::Done => {
+                let rows: Vec<PowerRow> = attempt.readings.into_iter().map(MeterReading::row).collect();
+                self.writer.append_power(&rows)?;
+                Ok(Ended::Complete)
+            }
+            End::Interrupted => Ok(Ended::Interrupted),
+            end => {
+                let culprit = &cells[attempt.culprit().min(cells.len() - 1)];
+                let row = self.culprit_row(culprit, 0, end, attempt.last);
+                self.observer.note(&format!("no meters: {} {}: {}", culprit.path, culprit.triple, row.reason));
+                Ok(if self.healthy()? { Ended::Complete } else { Ended::DeviceLost })
+            }
+        }
     }
 
     fn climb(&mut self, unit: &Unit, cells: &[Identity]) -> Result<Ended, CampaignError> {
@@ -332,11 +371,15 @@ impl Campaign<'_> {
             limits: self.plan.limits.clone(),
             job,
         };
-        let mut attempt = Attempt { end: End::Silent, measured: vec![], last: None, tile: None, health: None };
+        let mut attempt = Attempt { end: End::Silent, measured: vec![], last: None, tile: None, readings: vec![], health: None };
+        let (spent, observer) = (&mut self.spent, &mut self.observer);
         attempt.end = self.workers.run(&order, |event| match event {
             Event::At { cell, stage } => attempt.last = Some((cell, stage)),
             Event::Tile(tile) => attempt.tile = Some(tile),
             Event::Cell(measured) => attempt.measured.push(*measured),
+            Event::Readings(readings) => attempt.readings = readings,
+            Event::Note(text) => observer.note(&text),
+            Event::Spent(time) => *spent += time,
             Event::Health(health) => attempt.health = Some(health),
             Event::Done | Event::DeviceLost { .. } => {}
         })?;

@@ -2,6 +2,7 @@
 
 use crate::gate::{Gatekeeper, Inputs, View};
 use crate::order::{Stage, cache_of};
+use crate::spent::Spent;
 use rigel_device::{CeilingSpec, Device, Fault, Gemm, GemmSpec, Refusal, Rung, Sample};
 use rigel_ledger::Outcome;
 use rigel_ledger::rows::{Identity, Stop, Work};
@@ -70,6 +71,8 @@ pub struct Prepared {
     pub before: Option<View>,
     /// How its turns ended.
     pub end: Option<Result<Stop, Stopped>>,
+    /// Where its time went so far.
+    pub spent: Spent,
 }
 
 impl Prepared {
@@ -81,6 +84,7 @@ impl Prepared {
         identity: &Identity,
         at: &mut dyn FnMut(usize, Stage),
     ) -> Result<Prepared, Stopped> {
+        let mut spent = Spent::default();
         let compiled = match (identity.work, identity.shape) {
             (Work::Ceiling, _) => {
                 at(index, Stage::Compile);
@@ -92,7 +96,7 @@ impl Prepared {
             }
             (Work::Gemm | Work::Rung, Some(shape)) => {
                 at(index, Stage::Inputs);
-                let inputs = gatekeeper.inputs(identity).map_err(|why| Stopped::new(Outcome::Absent, why))?;
+                let inputs = spent.gate(|| gatekeeper.inputs(identity)).map_err(|why| Stopped::new(Outcome::Absent, why))?;
                 at(index, Stage::Compile);
                 let mut gemm = device.compile(&GemmSpec {
                     path: identity.path.clone(),
@@ -103,14 +107,14 @@ impl Prepared {
                 at(index, Stage::Load);
                 gemm.load()?;
                 at(index, Stage::Bind);
-                gemm.bind(&inputs.a, &inputs.b)?;
+                spent.gate(|| gemm.bind(&inputs.a, &inputs.b))?;
                 Compiled::Product { gemm, inputs }
             }
             (Work::Gemm | Work::Rung, None) => {
                 return Err(Stopped::new(Outcome::Failed, "a product without a shape cannot be measured"));
             }
         };
-        Ok(Prepared { index, identity: identity.clone(), compiled, samples: vec![], before: None, end: None })
+        Ok(Prepared { index, identity: identity.clone(), compiled, samples: vec![], before: None, end: None, spent })
     }
 
     /// Operations of one repetition, where that is a throughput.
@@ -125,15 +129,20 @@ impl Prepared {
     /// Poisons the output, runs once and looks at it. A ceiling loop runs once; its accumulators are looked at later.
     pub fn gate_before(&mut self, gatekeeper: &Gatekeeper, at: &mut dyn FnMut(usize, Stage)) -> Result<(), Stopped> {
         at(self.index, Stage::Gate);
+        let spent = &mut self.spent;
         match &mut self.compiled {
             Compiled::Ceiling(ceiling) => {
-                ceiling.run(1)?;
+                spent.run(|| ceiling.run(1))?;
             }
             Compiled::Product { gemm, inputs } => {
-                gemm.poison()?;
-                gemm.run(1, cache_of(self.identity.cache))?;
-                self.before = Some(gatekeeper.look(inputs, &gemm.output()?).map_err(no_output)?);
-                gemm.poison()?;
+                spent.gate(|| gemm.poison())?;
+                spent.run(|| gemm.run(1, cache_of(self.identity.cache)))?;
+                let view = spent.gate(|| {
+                    let view = gatekeeper.look(inputs, &gemm.output()?).map_err(no_output)?;
+                    gemm.poison()?;
+                    Ok::<View, Stopped>(view)
+                })?;
+                self.before = Some(view);
             }
         }
         Ok(())
@@ -143,9 +152,10 @@ impl Prepared {
     pub fn look_again(&mut self, gatekeeper: &Gatekeeper) -> Result<Option<View>, Stopped> {
         match &mut self.compiled {
             Compiled::Ceiling(_) => Ok(None),
-            Compiled::Product { gemm, inputs } => {
-                Ok(Some(gatekeeper.look(inputs, &gemm.output()?).map_err(no_output)?))
-            }
+            Compiled::Product { gemm, inputs } => self.spent.gate(|| {
+                let view = gatekeeper.look(inputs, &gemm.output()?).map_err(no_output)?;
+                Ok(Some(view))
+            }),
         }
     }
 }
@@ -157,10 +167,12 @@ fn no_output(why: String) -> Stopped {
 
 impl crate::sampling::Turns for Prepared {
     fn run(&mut self, repetitions: usize) -> Result<Vec<Sample>, Fault> {
-        match &mut self.compiled {
+        let cache = cache_of(self.identity.cache);
+        let compiled = &mut self.compiled;
+        self.spent.run(|| match compiled {
             Compiled::Ceiling(ceiling) => ceiling.run(repetitions),
-            Compiled::Product { gemm, .. } => gemm.run(repetitions, cache_of(self.identity.cache)),
-        }
+            Compiled::Product { gemm, .. } => gemm.run(repetitions, cache),
+        })
     }
 
     fn samples(&self) -> &[Sample] {

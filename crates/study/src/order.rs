@@ -2,7 +2,9 @@
 
 use rigel_device::Cache;
 use rigel_ledger::plan::{Limits, Sampling, Thresholds};
-use rigel_ledger::rows::{CacheState, CellRow, Identity};
+use rigel_ledger::rows::{CacheState, CellRow, Identity, PowerRow};
+use rigel_numerics::Time;
+use crate::spent::Spent;
 use serde::{Deserialize, Serialize};
 
 /// The one line that a worker reads.
@@ -44,6 +46,13 @@ pub enum Job {
         /// Cells that are compared with each other.
         cells: Vec<Identity>,
     },
+    /// Read the meters at idle and under each cell's load.
+    Meters {
+        /// Ceiling cells, one a path.
+        cells: Vec<Identity>,
+        /// Length of a window, s.
+        window_s: f64,
+    },
     /// Say whether the device still answers.
     Health,
 }
@@ -69,6 +78,12 @@ pub enum Event {
         /// What the backend said.
         reason: String,
     },
+    /// What meters read, all of a job's at once.
+    Readings(Vec<MeterReading>),
+    /// Something that a user should know and that no row says.
+    Note(String),
+    /// Where this process spent its time so far.
+    Spent(Spent),
     /// The device's health.
     Health(Result<(), String>),
     /// The job is done; nothing follows.
@@ -93,6 +108,8 @@ pub enum Stage {
     Time,
     /// Reading the output back and judging it.
     Judge,
+    /// Reading meters, at idle or under load.
+    Meters,
 }
 
 impl Stage {
@@ -106,6 +123,7 @@ impl Stage {
             Stage::Gate => "while running for the gate",
             Stage::Time => "while running for time",
             Stage::Judge => "while the output was judged",
+            Stage::Meters => "while meters were read",
         }
     }
 }
@@ -121,6 +139,29 @@ pub struct Measured {
     pub samples: Vec<(u64, Option<u32>)>,
     /// Witness elements: row, column, code.
     pub witness: Vec<(u32, u32, u64)>,
+}
+
+/// One reading of a meter, as a worker says it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MeterReading {
+    /// Meter name.
+    pub meter: String,
+    /// Unit of the value.
+    pub unit: String,
+    /// Since the meter was opened, ps.
+    pub time: u64,
+    /// Reading.
+    pub value: f64,
+    /// `idle`, or the id of the cell that ran.
+    pub phase: String,
+}
+
+impl MeterReading {
+    /// Its line in `power.csv`.
+    pub fn row(self) -> PowerRow {
+        let MeterReading { meter, unit, time, value, phase } = self;
+        PowerRow { meter, time_ns: Time(time), value, unit, phase }
+    }
 }
 
 /// The device's word for a cache state; ceilings have none.

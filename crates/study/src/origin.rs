@@ -1,6 +1,6 @@
 //! Which provenance does a run get before its first cell?
 
-use rigel_device::{Description, Device, Kind};
+use rigel_device::{Description, Device, Kind, MissingMeter};
 use rigel_ledger::provenance::{DeviceRecord, Host, MissingMeterRecord, OfferRecord, RunKind};
 use rigel_ledger::{Plan, Provenance};
 use std::path::Path;
@@ -21,7 +21,7 @@ pub struct Binary {
 /// The provenance of a run that starts now.
 pub fn provenance(plan: &Plan, selector: &str, device: &mut dyn Device, binary: &Binary) -> Provenance {
     let description = device.describe();
-    let (_, missing) = device.meters();
+    let missing = missing_meters(device);
     let offers = device.offers();
     let plan_hash = plan.hash();
     let started = utc_now();
@@ -49,11 +49,22 @@ pub fn provenance(plan: &Plan, selector: &str, device: &mut dyn Device, binary: 
     }
 }
 
+/// Meters that are not there, and those that are there and cannot be read.
+fn missing_meters(device: &mut dyn Device) -> Vec<MissingMeter> {
+    let (there, mut missing) = device.meters();
+    for mut meter in there {
+        if let Err(why) = meter.read() {
+            missing.push(MissingMeter { name: meter.name().to_owned(), reason: why.to_string() });
+        }
+    }
+    missing
+}
+
 fn record(
     d: Description,
     selector: &str,
     offers: Vec<rigel_device::Offer>,
-    missing: Vec<rigel_device::MissingMeter>,
+    missing: Vec<MissingMeter>,
 ) -> DeviceRecord {
     let offer = |o: rigel_device::Offer| OfferRecord {
         path: o.path,

@@ -27,6 +27,11 @@ pub enum Unit {
         /// Cells; those of [`rigel_ledger::rows::Work::Gemm`] get their launch tile from a pilot.
         cells: Vec<Identity>,
     },
+    /// Meters read at idle and under one steady load a path. It leaves readings and no cell rows.
+    Meters {
+        /// The ceiling cells that are the loads.
+        cells: Vec<Identity>,
+    },
 }
 
 /// What probes expand from.
@@ -75,6 +80,7 @@ impl Unit {
         match self {
             Unit::Climb { cells } => cells.len(),
             Unit::Absent { .. } => 1,
+            Unit::Meters { .. } => 0,
             Unit::Block { cells, .. } => cells.len() * processes as usize,
         }
     }
@@ -82,7 +88,7 @@ impl Unit {
     /// Its cells.
     pub fn cells(&self) -> &[Identity] {
         match self {
-            Unit::Climb { cells } | Unit::Block { cells, .. } => cells,
+            Unit::Climb { cells } | Unit::Block { cells, .. } | Unit::Meters { cells } => cells,
             Unit::Absent { cell, .. } => std::slice::from_ref(cell),
         }
     }
@@ -95,6 +101,7 @@ impl Unit {
                 Some(c) => climb_block(&c.path, c.triple),
                 None => "ladder".into(),
             },
+            Unit::Meters { .. } => "meters".into(),
             Unit::Absent { cell, .. } => climb_block(&cell.path, cell.triple),
         }
     }

@@ -4,6 +4,7 @@ use crate::climb::{Compiled, Prepared, Stopped};
 use crate::gate::{Gatekeeper, View};
 use crate::order::{Event, Job, Measured, Order, Stage, blank_row};
 use crate::sampling::{self, Share};
+use crate::spent::Spent;
 use rigel_device::Device;
 use rigel_ledger::Outcome;
 use rigel_ledger::gate::{Judgement, judge_accumulators};
@@ -54,16 +55,18 @@ pub fn serve(order: &Order, output: impl Write) -> Result<(), WorkerError> {
     limit_memory(order.limits.memory_mib)?;
     let mut device = rigel_device::backends::open(&order.device).map_err(WorkerError::Device)?;
     device.enter_process(order.process);
-    let mut worker = Worker { order, output, broken: None };
+    let mut worker = Worker { order, output, broken: None, spent: Spent::default() };
     let done = match &order.job {
         Job::Climb(cells) => worker.climb(device.as_mut(), cells),
         Job::Pilot { cell } => worker.pilot(device.as_mut(), cell),
         Job::Block { cells, .. } => worker.block(device.as_mut(), cells),
+        Job::Meters { cells, window_s } => worker.meters(device.as_mut(), cells, Time::from_seconds(*window_s)),
         Job::Health => {
             worker.say(&Event::Health(device.health()));
             Ok(())
         }
     };
+    worker.say(&Event::Spent(worker.spent));
     match done {
         Ok(()) => worker.say(&Event::Done),
         Err(Lost { cell, reason }) => worker.say(&Event::DeviceLost { cell, reason }),
@@ -97,6 +100,7 @@ struct Worker<'a, W: Write> {
     order: &'a Order,
     output: W,
     broken: Option<std::io::Error>,
+    spent: Spent,
 }
 
 impl<W: Write> Worker<'_, W> {
@@ -163,8 +167,9 @@ impl<W: Write> Worker<'_, W> {
             }
             Ok(cell) => {
                 self.at(index, Stage::Judge);
+                self.spent += cell.spent;
                 let mut row = blank_row(identity, self.row_process());
-                let view = judge_product(gatekeeper, &cell, None, &mut row);
+                let view = self.spent.gate(|| judge_product(gatekeeper, &cell, None, &mut row));
                 if gatekeeper.is_blind(identity) {
                     // A climb is alone: nobody to inherit from.
                     let own = Judgement { outcome: row.outcome, reason: row.reason.clone(), error: row.gate_error };
@@ -222,6 +227,7 @@ impl<W: Write> Worker<'_, W> {
         }
         self.at(0, Stage::Time);
         let samples = sampling::Turns::run(&mut prepared, self.order.sampling.pilot.max(1) as usize + 1)?;
+        self.spent += prepared.spent;
         let mut times = sampling::times(samples.get(1..).unwrap_or_default());
         times.sort_unstable();
         Ok(times.get(times.len() / 2).copied())
@@ -268,7 +274,16 @@ impl<W: Write> Worker<'_, W> {
         self.finish_products(&mut gatekeeper, products)
     }
 
+    /// Reads meters at idle and under load.
+    fn meters(&mut self, device: &mut dyn Device, cells: &[Identity], window: Time) -> Result<(), Lost> {
+        let begun = std::time::Instant::now();
+        let read = crate::meters::read(device, cells, window, &mut |event| self.say(&event));
+        self.spent.waiting += begun.elapsed();
+        read.map_err(|(cell, stopped)| Lost { cell, reason: stopped.reason })
+    }
+
     fn finish_ceiling(&mut self, cell: Prepared) {
+        self.spent += cell.spent;
         let stop = match cell.end {
             Some(Err(stopped)) => {
                 let row = self.stopped(&cell.identity, stopped);
@@ -312,7 +327,8 @@ impl<W: Write> Worker<'_, W> {
                 }
             };
             let mut row = blank_row(&cell.identity, self.row_process());
-            let view = judge_product(gatekeeper, &cell, after, &mut row);
+            let view = self.spent.gate(|| judge_product(gatekeeper, &cell, after, &mut row));
+            self.spent += cell.spent;
             row.operations = cell.operations();
             row.stop = stop;
             summarise(&mut row, &cell.samples);

@@ -10,7 +10,7 @@ use crate::contract::{
     Advertised, Ceiling, CeilingSpec, Description, Device, Gemm, GemmSpec, Kind, Meter, MissingMeter, Offer, Refusal,
     Stated,
 };
-use rigel_numerics::{Shape, Triple};
+use rigel_numerics::{Shape, Time, Triple};
 
 /// A software device with planted truth. All times are virtual; only a planted hang waits.
 pub struct SimDevice {
@@ -93,6 +93,10 @@ impl Device for SimDevice {
 
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal> {
         Ok(Box::new(SimCeiling::compile(self.world.clone(), spec)?))
+    }
+
+    fn idle(&mut self, time: Time) {
+        self.world.borrow_mut().idle(time);
     }
 
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>) {

@@ -27,7 +27,8 @@ pub(super) fn of(path: &str, evidence: &Evidence<'_>) -> Result<Vec<Rail>, Strin
     };
     let (known_cells, path_cells) = (cells_of(known), cells_of(path));
     let mut meters: BTreeMap<&str, Vec<&PowerRow>> = BTreeMap::new();
-    for row in evidence.power {
+    // A clock is no rail.
+    for row in evidence.power.iter().filter(|row| matches!(row.unit.as_str(), "J" | "W")) {
         meters.entry(&row.meter).or_default().push(row);
     }
     let rails = meters.into_iter().map(|(name, mut rows)| {

@@ -20,7 +20,7 @@ pub(crate) struct Reopened {
     pub(crate) committed: Vec<Committed>,
     /// Bytes and lines of samples, witness, cells.
     pub(crate) lengths: [(u64, u64); 3],
-    pub(crate) power: (u64, u64),
+    pub(crate) power: Vec<PowerRow>,
     pub(crate) torn: Vec<Torn>,
     pub(crate) sealed: bool,
 }
@@ -68,10 +68,7 @@ pub(crate) fn reopen(dir: &Path, plan: &Plan, now: &Provenance) -> Result<Reopen
         })
         .collect();
     let lengths = compact(dir, &mut committed)?;
-    let power = text_file::read::<PowerRow>(&dir.join(POWER), row_text::read_line, true)?;
-    let places = power.places.into_iter().map(Some).collect();
-    let power = cut(&dir.join(POWER), &row_text::header::<PowerRow>(), places)?;
-    let power = (power.bytes, power.rows + 1);
+    let power = text_file::read::<PowerRow>(&dir.join(POWER), row_text::read_line, true)?.rows;
     let rows = survey.kept.iter().map(|&i| cells.rows[i].clone()).collect();
     Ok(Reopened { provenance: recorded.clone(), rows, committed, lengths, power, torn: survey.torn, sealed })
 }

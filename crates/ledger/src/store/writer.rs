@@ -26,7 +26,7 @@ pub struct RunWriter {
     provenance: Provenance,
     /// Samples, witness, cells: the commit record last.
     journal: Journal<File>,
-    power: Journal<File>,
+    power: Vec<PowerRow>,
     rows: Vec<CellRow>,
     committed: Vec<Committed>,
     finished: HashSet<(CellId, u32)>,
@@ -90,10 +90,9 @@ impl RunWriter {
         let lock = Lock::take(dir)?;
         let found = reopen::reopen(dir, plan, provenance)?;
         let journal = open_journal(dir, found.lengths)?;
-        let mut power = Journal::new();
-        power.open(&dir.join(POWER), found.power.0, found.power.1)?;
         let finished = found.committed.iter().map(|cell| (cell.key.cell, cell.key.process)).collect();
-        let (rows, committed, torn, sealed) = (found.rows, found.committed, found.torn, found.sealed);
+        let (rows, committed, power, torn, sealed) =
+            (found.rows, found.committed, found.power, found.torn, found.sealed);
         let (dir, plan, provenance) = (dir.to_owned(), plan.clone(), found.provenance);
         Ok(RunWriter { dir, plan, provenance, journal, power, rows, committed, finished, torn, sealed, _lock: lock })
     }
@@ -133,14 +132,12 @@ impl RunWriter {
             }
         }
         directory::put_bytes(&dir.join(PLAN), plan.to_toml().as_bytes())?;
-        let (mut journal, mut power) = (Journal::new(), Journal::new());
+        let mut journal = Journal::new();
         for (name, header) in journal_files() {
             directory::put_bytes(&dir.join(name), header.as_bytes())?;
             journal.open(&dir.join(name), header.len() as u64, 1)?;
         }
-        let header = row_text::header::<PowerRow>();
-        directory::put_bytes(&dir.join(POWER), header.as_bytes())?;
-        power.open(&dir.join(POWER), header.len() as u64, 1)?;
+        directory::put_bytes(&dir.join(POWER), row_text::header::<PowerRow>().as_bytes())?;
         directory::put_bytes(&dir.join(RUN), provenance_text(provenance)?.as_bytes())?;
         directory::sync_parent(dir)?;
         let (committed, finished, torn) = (Vec::new(), HashSet::new(), Vec::new());
@@ -150,7 +147,7 @@ impl RunWriter {
             plan,
             provenance,
             journal,
-            power,
+            power: Vec::new(),
             rows: Vec::new(),
             committed,
             finished,
@@ -236,23 +233,31 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Adds meter readings.
+    /// The meter readings so far.
+    pub fn power(&self) -> &[PowerRow] {
+        &self.power
+    }
+
+    /// Adds meter readings: all of these or, when killed, none.
     ///
     /// # Errors
     /// [`StoreError::Io`] when the system refuses; a reading that is no number is refused as a row.
     pub fn append_power(&mut self, readings: &[PowerRow]) -> Result<(), StoreError> {
         self.break_seal()?;
         let path = self.dir.join(POWER);
-        let mut bytes = Vec::new();
-        for reading in readings {
-            let mut reading = reading.clone();
+        let mut bytes = row_text::header::<PowerRow>().into_bytes();
+        let mut all = self.power.clone();
+        all.extend_from_slice(readings);
+        for reading in &mut all {
             reading.tame();
             let start = bytes.len();
-            let line = row_text::write_line(&reading, &mut bytes);
+            let line = row_text::write_line(reading, &mut bytes);
             line.and_then(|()| row_text::read_line::<PowerRow>(&bytes[start..bytes.len() - 1]))
                 .map_err(|fault| StoreError::row(&path, 0, fault))?;
         }
-        self.power.commit(&[&bytes]).map(drop)
+        directory::put_bytes(&path, &bytes)?;
+        self.power = all;
+        Ok(())
     }
 
     fn break_seal(&mut self) -> Result<(), StoreError> {

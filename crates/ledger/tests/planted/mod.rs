@@ -24,6 +24,7 @@ budget_s = 5
 precision = 0.0
 burst = 5
 pilot = 5
+meter_window_s = 0.0
 
 [thresholds]
 accelerated = 1.5

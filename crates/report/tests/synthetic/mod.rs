@@ -365,6 +365,7 @@ pub fn plan() -> Plan {
             precision: 0.0,
             burst: 5,
             pilot: 3,
+            meter_window_s: 0.0,
         },
         thresholds: Thresholds {
             accelerated: 1.5,

@@ -1,0 +1,109 @@
+//! What do the device's meters read at idle and under the steady load of each path?
+//!
+//! Ceiling loops are the load: they keep one unit busy and touch no memory. Meters update every millisecond (RAPL) to every
+//! hundred (NVML), so each phase is a window much longer than that and is read [`READINGS`] times; a reading's phase is
+//! `idle` or the id of the cell that ran. Neighbouring readings of one phase give power.
+
+use crate::climb::Stopped;
+use crate::order::{Event, MeterReading, Stage};
+use rigel_device::{CeilingSpec, Device, Meter};
+use rigel_ledger::rows::{CellId, Identity};
+use rigel_numerics::Time;
+
+/// Readings of a window, besides the one at its begin.
+const READINGS: u32 = 10;
+/// Repetitions of a load between two readings, at most.
+const MOST_REPETITIONS: u64 = 1 << 20;
+/// The phase in which nothing runs.
+const IDLE: &str = "idle";
+
+/// Reads all meters over one window of idling and one of each cell's load. Without a meter nothing is run.
+///
+/// # Errors
+/// The index of the cell whose load stopped, when the device does not answer any more.
+pub fn read(
+    device: &mut dyn Device,
+    cells: &[Identity],
+    window: Time,
+    say: &mut dyn FnMut(Event),
+) -> Result<(), (usize, Stopped)> {
+    let (meters, _) = device.meters();
+    let mut board = Board { meters, readings: Vec::new() };
+    if board.meters.is_empty() {
+        return Ok(());
+    }
+    let slice = Time(window.0 / u64::from(READINGS));
+    board.take(IDLE, say);
+    for _ in 0..READINGS {
+        say(Event::At { cell: 0, stage: Stage::Meters });
+        device.idle(slice);
+        board.take(IDLE, say);
+    }
+    for (index, cell) in cells.iter().enumerate() {
+        say(Event::At { cell: index, stage: Stage::Meters });
+        if let Err(stopped) = load(device, cell, slice, &mut board, &mut |event| match event {
+            Event::At { stage, .. } => say(Event::At { cell: index, stage }),
+            other => say(other),
+        }) {
+            if stopped.outcome == rigel_ledger::Outcome::DeviceLost {
+                return Err((index, stopped));
+            }
+            say(Event::Note(format!("no meter was read under {} {}: {}", cell.path, cell.triple, stopped.reason)));
+        }
+    }
+    say(Event::Readings(board.readings));
+    Ok(())
+}
+
+/// One window of a cell's ceiling loop.
+fn load(
+    device: &mut dyn Device,
+    cell: &Identity,
+    slice: Time,
+    board: &mut Board,
+    say: &mut dyn FnMut(Event),
+) -> Result<(), Stopped> {
+    let spec = CeilingSpec { path: cell.path.clone(), triple: cell.triple, variant: cell.tile.clone() };
+    let mut ceiling = device.ceiling(&spec)?;
+    let phase = CellId::of(cell).to_string();
+    // The first run warms up and tells how many repetitions fill a slice.
+    let each = ceiling.run(2)?.iter().map(|sample| sample.time.0).max().unwrap_or(0).max(1);
+    let repetitions = (slice.0 / each).clamp(1, MOST_REPETITIONS) as usize;
+    ceiling.run(repetitions)?;
+    board.take(&phase, say);
+    for _ in 0..READINGS {
+        say(Event::At { cell: 0, stage: Stage::Meters });
+        ceiling.run(repetitions)?;
+        board.take(&phase, say);
+    }
+    Ok(())
+}
+
+/// The meters that still answer, with what they said.
+struct Board {
+    meters: Vec<Box<dyn Meter>>,
+    readings: Vec<MeterReading>,
+}
+
+impl Board {
+    /// Reads every meter once; one that cannot be read is not asked again.
+    fn take(&mut self, phase: &str, say: &mut dyn FnMut(Event)) {
+        let readings = &mut self.readings;
+        self.meters.retain_mut(|meter| match meter.read() {
+            Ok(reading) => {
+                readings.push(MeterReading {
+                    meter: meter.name().to_owned(),
+                    unit: meter.unit().to_owned(),
+                    time: reading.time.0,
+                    value: reading.value,
+                    phase: phase.to_owned(),
+                });
+                true
+            }
+            Err(why) => {
+                say(Event::Note(format!("the meter {} cannot be read any more: {why}", meter.name())));
+                false
+            }
+        });
+    }
+}
