@@ -199,21 +199,26 @@ class Schedulers(unittest.TestCase):
         baseline = shutil.copytree(kept, os.path.join(self.here, "baseline"))
         code, said = self.reframe("device=sim:plain", f"baseline={baseline}")
         self.assertEqual(code, 0, said)
-        self.assertIn("l=-0.05", said)
-        self.raise_rate(baseline, 1.2)
+        self.assertIn("l:-0.05", said)
+        self.edit_facts(baseline, "value", lambda rate: str(1.2 * float(rate)))
         code, said = self.reframe("device=sim:plain", f"baseline={baseline}")
         self.assertEqual(code, 1, said)
-        self.assertIn(name, said)
+        self.assertIn("Failing phase: performance", said)
+        self.edit_facts(baseline, "path", lambda path: "vanished")
+        code, said = self.reframe("device=sim:plain", f"baseline={baseline}")
+        self.assertEqual(code, 1, said)
+        self.assertIn("rates of the baseline are missing: vanished_bf16", said)
 
     @staticmethod
-    def raise_rate(run, times):
+    def edit_facts(run, name, change):
+        """Changes a column of the rates of a run."""
         path = os.path.join(run, "facts.csv")
         with open(path, newline="") as file:
             facts = list(csv.reader(file))
         column = {name: at for at, name in enumerate(facts[0])}
         for fact in facts[1:]:
             if fact[column["name"]] == "rate":
-                fact[column["value"]] = str(float(fact[column["value"]]) * times)
+                fact[column[name]] = change(fact[column[name]])
         with open(path, "w", newline="") as file:
             csv.writer(file).writerows(facts)
 

@@ -76,11 +76,12 @@ class RigelRun(rfm.RunOnlyRegressionTest):
     @builtins.sanity_function
     def right_and_verified(self):
         run, verify = (sn.extractsingle(rf"^{step} ended with (\d+)$", self.stdout, 1) for step in ("run", "verify"))
-        found = sn.defer(os.path.join(self.stagedir, RUN))
+        found = os.path.join(self.stagedir, RUN)
         return sn.all([
             sn.assert_eq(run, "0", msg="`rigel run` ended with {0}: see its standard error and its exit codes"),
             sn.assert_eq(verify, "0", msg="`rigel verify` ended with {0}: see its standard output"),
             sn.assert_gt(sn.len(measured(found)), 0, msg="the run has no rate: nothing was selected or nothing counts"),
+            sn.assert_eq(lost(found, self.baseline), "", msg="rates of the baseline are missing: {0}"),
         ])
 
     @builtins.run_before("performance")
@@ -92,7 +93,14 @@ class RigelRun(rfm.RunOnlyRegressionTest):
         self.reference = {"*": {name: (rate / giga, -self.loss, None, "Gop/s") for name, rate in references.items()}}
 
 
+# Deferred, so that they read a run only after its exit codes were found to be 0.
 @sn.deferrable
-def measured(directory):
-    """The rates of a run, read when the sanity check runs."""
-    return rates(directory)
+def measured(run):
+    """The rates of a run."""
+    return rates(run)
+
+
+@sn.deferrable
+def lost(run, baseline):
+    """Names of rates that the baseline has and the run has not, in words."""
+    return ", ".join(sorted(set(rates(baseline)) - set(rates(run)))) if baseline else ""
