@@ -2,7 +2,7 @@
 //!
 //! Before criterion's own figures it prints a report on 2048³: GFLOP/s over both products (decoding, allocation and
 //! everything else included) as the best of several runs, and the peak of resident memory against encoded inputs + f64
-//! outputs + 64 MiB. The numpy command to compare with stands in the documentation of `rigel_numerics::reference`.
+//! outputs + 64 MiB. `integrations/python/against_openblas.py` compares with OpenBLAS.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rigel_numerics::bound::tolerance;

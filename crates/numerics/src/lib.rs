@@ -7,6 +7,7 @@
 
 mod bell;
 pub mod block;
+mod both_sums;
 pub mod bound;
 pub mod checksum;
 pub mod codec;
@@ -23,6 +24,7 @@ mod line_sums;
 pub mod matrix;
 mod nearest;
 pub mod packing;
+pub mod plane;
 pub mod random;
 pub mod recipe;
 pub mod reference;

@@ -1,8 +1,8 @@
 //! What should a product be, computed in float64 from the very bytes that the device consumed?
 //!
-//! Σa·b and Σ|a||b| come out together: the encoded operands are decoded block by block into 32 MiB of panels, each pair of
-//! panels is multiplied, then stripped of its signs and multiplied again. Memory is that of the encoded inputs, the two
-//! f64 outputs (three for f64 operands) and less than 64 MiB.
+//! Σa·b and Σ|a||b| come out together, from operands that are decoded panel by panel: 8 MiB of panels where both sums are
+//! plain f64 (`both_sums`), 48 MiB for f64 operands. Memory is that of the encoded inputs, the two f64 outputs (three for
+//! f64 operands) and less than 64 MiB. The bits of every sum depend neither on the threads nor on the processor.
 //!
 //! Whose error is how large, with u = 2^-53 and γ_K = K·u / (1 − K·u):
 //! - operands of at most 26 significant bits (f32 and narrower): their products are exact in f64, only additions round.
@@ -11,22 +11,13 @@
 //! - f64 operands: [`double_double`](crate::double_double), Σa·b within γ_K² · Σ|a||b|.
 //! - integers: exact. A term is at most 2^8·2^8 and K at most 2^20, so every partial sum is an integer below 2^53.
 //!
-//! Speed is to be compared with numpy's OpenBLAS, with OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE unset, against the report of
-//! `cargo bench -p rigel-numerics --bench reference`:
-//!
-//! ```sh
-//! env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 -c '
-//! import time, numpy
-//! n = 2048; a, b = numpy.random.default_rng(1).standard_normal((2, n, n)); best = 9.0
-//! for _ in range(10):
-//!     t = time.perf_counter(); a @ b; best = min(best, time.perf_counter() - t)
-//! print(f"{2e-9 * n**3 / best:.1f} GFLOP/s")'
-//! ```
+//! Speed is compared with OpenBLAS, interleaved in one run, by `integrations/python/against_openblas.py`.
 
+use crate::both_sums::both_sums;
 use crate::double_double::{Sums, add_product};
 use crate::exact::{Dot, NotFinite, dot};
+use crate::plane::Plane;
 use crate::{Format, Matrix, Operand, Shape, Triple, decode_row};
-use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -35,8 +26,6 @@ use std::sync::{Arc, OnceLock};
 const EDGE: usize = 2048;
 /// Columns of a panel of A, rows of a panel of B.
 const DEPTH: usize = 1024;
-/// Fewer operations than this are not worth a second thread.
-const SMALL: u64 = 1 << 21;
 
 /// The reference of a product, with the operands it was computed from: borrowed (`&Matrix`) or shared (`Arc<Matrix>`).
 #[derive(Debug)]
@@ -60,25 +49,25 @@ pub enum Values {
     /// Floating operands that are narrower than f64.
     Single {
         /// Σ a·b.
-        sum: Vec<f64>,
+        sum: Plane<f64>,
         /// Σ |a|·|b|.
-        magnitude: Vec<f64>,
+        magnitude: Plane<f64>,
     },
     /// At least one operand of f64: Σ a·b is high + low.
     Double {
         /// High parts of Σ a·b.
-        high: Vec<f64>,
+        high: Plane<f64>,
         /// Low parts of Σ a·b.
-        low: Vec<f64>,
+        low: Plane<f64>,
         /// Σ |a|·|b|.
-        magnitude: Vec<f64>,
+        magnitude: Plane<f64>,
     },
     /// Integer operands.
     Integer {
         /// Σ a·b, exactly; outputs are compared with it modulo 2^width.
-        sum: Vec<i64>,
+        sum: Plane<i64>,
         /// Σ |a|·|b|, exactly.
-        magnitude: Vec<u64>,
+        magnitude: Plane<u64>,
     },
 }
 
@@ -151,7 +140,7 @@ pub fn reference<M: Deref<Target = Matrix>>(triple: Triple, a: M, b: M) -> Resul
     let shape = check(triple, &a, &b)?;
     let length = shape.m * shape.n;
     let values = if triple.a == Format::F64 || triple.b == Format::F64 {
-        let [mut high, mut low, mut magnitude] = [(); 3].map(|()| vec![0.0; length]);
+        let [mut high, mut low, mut magnitude] = [(); 3].map(|()| Plane::zeroed(length));
         for_panels(shape, &a, &b, |block, a, b| {
             let rows = block.row * shape.n..(block.row + block.rows) * shape.n;
             let sums = Sums {
@@ -164,17 +153,11 @@ pub fn reference<M: Deref<Target = Matrix>>(triple: Triple, a: M, b: M) -> Resul
         })?;
         Values::Double { high, low, magnitude }
     } else {
-        let [mut sum, mut magnitude] = [(); 2].map(|()| vec![0.0; length]);
-        for_panels(shape, &a, &b, |block, a, b| {
-            multiply(&mut sum, shape, block, a, b);
-            strip_signs(a);
-            strip_signs(b);
-            multiply(&mut magnitude, shape, block, a, b);
-        })?;
+        let [mut sum, mut magnitude] = [(); 2].map(|()| Plane::zeroed(length));
+        both_sums(shape, &a, &b, &mut sum, &mut magnitude)
+            .map_err(|operand| first_not_finite(operand, if operand == Operand::A { &a } else { &b }))?;
         if triple.is_integer() {
-            // Same size and alignment: the vectors are converted in place.
-            let sum = sum.into_iter().map(|x| x as i64).collect();
-            let magnitude = magnitude.into_iter().map(|x| x as u64).collect();
+            let (sum, magnitude) = (sum.convert(|x: f64| x as i64), magnitude.convert(|x: f64| x as u64));
             Values::Integer { sum, magnitude }
         } else {
             Values::Single { sum, magnitude }
@@ -240,7 +223,6 @@ struct Block {
     rows: usize,
     col: usize,
     cols: usize,
-    start: usize,
     depth: usize,
 }
 
@@ -258,7 +240,7 @@ fn for_panels(
             for start in (0..shape.k).step_by(DEPTH) {
                 let (rows, cols) = (EDGE.min(shape.m - row), EDGE.min(shape.n - col));
                 let depth = DEPTH.min(shape.k - start);
-                let block = Block { row, rows, col, cols, start, depth };
+                let block = Block { row, rows, col, cols, depth };
                 let (a_panel, b_panel) = (&mut panel_a[..rows * depth], &mut panel_b[..depth * cols]);
                 if !decode_panel(a, row, start, depth, a_panel) {
                     return Err(first_not_finite(Operand::A, a));
@@ -293,20 +275,4 @@ pub(crate) fn first_not_finite(operand: Operand, matrix: &Matrix) -> ReferenceEr
 /// The exact dot product of element (row, col) of A · B.
 pub(crate) fn exact_element(a: &Matrix, b: &Matrix, row: usize, col: usize) -> Result<Dot, NotFinite> {
     dot(a.format, b.format, (0..a.cols).map(|k| (a.get(row, k), b.get(k, col))))
-}
-
-fn strip_signs(panel: &mut [f64]) {
-    panel.par_chunks_mut(1 << 14).for_each(|part| part.iter_mut().for_each(|x| *x = x.abs()));
-}
-
-/// Adds the product of two panels to its block of the m × n matrix `c`.
-fn multiply(c: &mut [f64], shape: Shape, block: Block, a: &[f64], b: &[f64]) {
-    let Block { row, rows, col, cols, start, depth } = block;
-    let c = MatMut::from_row_major_slice_mut(c, shape.m, shape.n).submatrix_mut(row, col, rows, cols);
-    let a = MatRef::from_row_major_slice(a, rows, depth);
-    let b = MatRef::from_row_major_slice(b, depth, cols);
-    let accumulate = if start == 0 { Accum::Replace } else { Accum::Add };
-    let operations = Shape::new(rows, cols, depth).operations();
-    let threads = if operations < SMALL { Par::Seq } else { Par::rayon(0) };
-    faer::linalg::matmul::matmul(c, accumulate, a, b, 1.0, threads);
 }

@@ -259,3 +259,51 @@ fn sums_beyond_f64_are_still_compared() {
     let found = reference.compare(&output, tolerance).expect("comparable");
     assert_eq!((found.row, found.col), (0, 1));
 }
+
+/// Σa·b and Σ|a||b| of narrow operands are the plain loop's, bit for bit, whatever the threads, tiles and panels.
+#[test]
+fn sums_are_those_of_the_plain_loop_to_the_bit() {
+    let pools = [1, 3].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool"));
+    for (shape, text) in [
+        (Shape::new(1, 1, 1), "f32,f32->f32"),
+        (Shape::new(7, 17, 513), "f32,f32->f32"),
+        (Shape::new(53, 15, 1025), "f16,f16->f16+f32"),
+        (Shape::new(13, 2065, 5), "bf16,bf16->f32"),
+        (Shape::new(6, 31, 512), "e2m1,e3m2->f32"),
+    ] {
+        let triple = triple(text);
+        let (a, b) = operands(triple, shape, Recipe::NearNormal, 17);
+        let products = pools.each_ref().map(|pool| pool.install(|| reference(triple, &a, &b).expect("a reference")));
+        for (row, col) in (0..shape.m).flat_map(|r| (0..shape.n).map(move |c| (r, c))) {
+            let (mut sum, mut magnitude) = (0.0, 0.0);
+            for k in 0..shape.k {
+                let product = triple.a.decode(a.get(row, k)) * triple.b.decode(b.get(k, col));
+                sum += product;
+                magnitude += product.abs();
+            }
+            for product in &products {
+                let found = (product.value(row, col), product.magnitude(row, col));
+                assert_eq!(found, (sum, magnitude), "{text} {shape} at {row}, {col}");
+            }
+        }
+    }
+}
+
+/// Outputs large enough for a map of their own hold what smaller ones do: integers are converted in place in both.
+#[test]
+fn large_outputs_hold_what_the_rows_of_small_ones_hold() {
+    for text in ["i8,i8->i32", "f64,f64->f64", "bf16,bf16->f32"] {
+        let (triple, shape) = (triple(text), Shape::new(1031, 640, 3));
+        let (a, b) = operands(triple, shape, Recipe::NearNormal, 23);
+        let whole = reference(triple, &a, &b).expect("a reference");
+        for row in [0, 511, 1030] {
+            let line = Matrix { rows: 1, bytes: a.row(row).to_vec(), ..Matrix::zeroed(triple.a, 0, shape.k) };
+            let part = reference(triple, &line, &b).expect("a reference");
+            for col in 0..shape.n {
+                assert_eq!(whole.value(row, col), part.value(0, col), "{text} at {row}, {col}");
+                assert_eq!(whole.magnitude(row, col), part.magnitude(0, col), "{text} at {row}, {col}");
+            }
+        }
+        assert_eq!(whole.values, whole.values.clone());
+    }
+}
