@@ -11,6 +11,7 @@ mod kind;
 mod markdown;
 mod numbers;
 mod page;
+pub mod published;
 mod reading;
 mod rules;
 mod scale;
@@ -25,7 +26,8 @@ pub use figure::Figure;
 pub use kind::Kind;
 pub use markdown::findings_markdown;
 pub use page::page;
-pub use source::{FileRecord, Files, Published, Source};
+pub use published::Published;
+pub use source::{FileRecord, Files, Source};
 pub use table::Table;
 pub use verdicts::{HEADS, VerdictRow, VerdictTable};
 

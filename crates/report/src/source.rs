@@ -1,10 +1,10 @@
 //! What are figures, pages and tables made from?
 
+use crate::published::{self, Published};
 use rigel_ledger::facts::SampleSource;
 use rigel_ledger::provenance::RunKind;
 use rigel_ledger::store::{Run, Samples};
 use rigel_ledger::{CellRow, FactRow, Plan, Provenance};
-use rigel_numerics::{Shape, Triple};
 
 /// The files of one run (or of several merged ones), already read. Every figure, page and table is a pure function of
 /// it: equal sources give equal bytes on every machine.
@@ -22,25 +22,10 @@ pub struct Source<'a> {
     pub facts: &'a [FactRow],
     /// The repetitions behind the cells.
     pub samples: &'a dyn SampleSource,
-    /// Other people's figures, drawn apart from ours and never mixed with them.
+    /// What others published about the device, drawn apart from ours and never mixed with it.
     pub published: &'a [Published],
     /// Which files all this was read from.
     pub files: &'a Files,
-}
-
-/// A rate that somebody else published: a line of a CSV under `published/`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Published {
-    /// Path.
-    pub path: String,
-    /// Type triple.
-    pub triple: Triple,
-    /// Extents, where the publication names them.
-    pub shape: Option<Shape>,
-    /// Operations per second.
-    pub rate: f64,
-    /// Where it was published.
-    pub source: String,
 }
 
 /// Where a source was read from.
@@ -77,7 +62,8 @@ impl Files {
 }
 
 impl<'a> Source<'a> {
-    /// The source of a run that was opened, with its repetitions ([`Run::samples`]) and its files ([`Files::of`]).
+    /// The source of a run that was opened, with its repetitions ([`Run::samples`]), its files ([`Files::of`]) and what
+    /// others published about its device.
     pub fn open(run: &'a Run, samples: &'a Samples, files: &'a Files) -> Self {
         Source {
             plan: run.plan(),
@@ -85,14 +71,9 @@ impl<'a> Source<'a> {
             cells: run.cells(),
             facts: run.facts(),
             samples,
-            published: &[],
+            published: published::about(run.provenance()),
             files,
         }
-    }
-
-    /// The same with other people's figures beside it.
-    pub fn with_published(self, published: &'a [Published]) -> Self {
-        Source { published, ..self }
     }
 }
 

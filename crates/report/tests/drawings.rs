@@ -6,7 +6,7 @@ use rigel_ledger::provenance::RunKind;
 use rigel_ledger::rows::Work;
 use rigel_ledger::{CellId, Outcome};
 use rigel_numerics::Shape;
-use rigel_report::{Figure, Kind, Published, VerdictTable, figures, findings_markdown, page};
+use rigel_report::{Figure, Kind, Published, VerdictTable, figures, findings_markdown, page, published};
 use synthetic::{Synthetic, cell, fact, identity, parse};
 
 /// Every `<svg>…</svg>` of a page.
@@ -155,8 +155,11 @@ fn every_figure_names_its_rows_units_and_command() {
 fn the_five_kinds_have_five_shapes() {
     let mut run = Synthetic::new(RunKind::Measured, 1);
     let (path, triple) = ("avx512-fma", parse("f32,f32->f32"));
+    let (device, what) = ("Example processor".to_owned(), "median of 5".to_owned());
     let source = "Somebody, Some paper, table 2".to_owned();
-    run.published.push(Published { path: path.to_owned(), triple, shape: None, rate: 2.2e11, source });
+    let published =
+        Published { device, path: path.to_owned(), triple, shape: None, rate: 2.2e11, interval: None, what, source };
+    run.published.push(published);
     let drawn = all(&run);
     let throughput = &drawn[0].svg;
     for (class, words) in [
@@ -168,6 +171,12 @@ fn the_five_kinds_have_five_shapes() {
         assert!(throughput.contains(&format!("class=\"{class}\"")), "no mark {class}");
         assert!(read(throughput).contains(words), "no key for {words}");
     }
+    assert!(
+        throughput.contains("published 220 Gop/s: median of 5 (Somebody, Some paper, table 2)"),
+        "no source in the tooltip"
+    );
+    let cited = drawn[0].rows.rows.iter().filter(|row| row[2].starts_with("published: ")).collect::<Vec<_>>();
+    assert!(cited.len() == 1 && cited[0][10] == "Somebody, Some paper, table 2");
     assert!(drawn[2].svg.contains("class=\"fill-derived\""));
     let simulated = all(&Synthetic::new(RunKind::Simulated, 1));
     assert!(
@@ -175,6 +184,24 @@ fn the_five_kinds_have_five_shapes() {
     );
     let words: std::collections::BTreeSet<&str> = Kind::ALL.iter().map(|k| k.word()).collect();
     assert_eq!(words.len(), 5);
+}
+
+#[test]
+fn published_rates_are_only_those_of_the_very_device() {
+    let about = |kind, names: &[&str]| {
+        let named = |name: &&str| {
+            let mut provenance = Synthetic::new(kind, 1).provenance.remove(0);
+            provenance.device.name = (*name).to_owned();
+            provenance
+        };
+        published::about(&names.iter().map(named).collect::<Vec<_>>())
+    };
+    let found = about(RunKind::Measured, &["Apple M4 Max", "Apple M4 Max"]);
+    assert!(!found.is_empty() && found.iter().all(|p| p.device == "Apple M4 Max" && p.path == "matmul2d"));
+    for names in [&["Apple M4"][..], &["Apple M4 Max (simulated)"], &["Apple M4 Max", "Apple M5 Max"], &[]] {
+        assert!(about(RunKind::Measured, names).is_empty(), "{names:?}");
+    }
+    assert!(about(RunKind::Simulated, &["Apple M4 Max"]).is_empty());
 }
 
 #[test]

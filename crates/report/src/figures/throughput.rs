@@ -4,6 +4,7 @@ use super::rows::{Frame, cut_note, heading, shown};
 use crate::figure::{Drawing, Entry, NARROW, Plot, Symbol, WIDE, fit};
 use crate::kind::Kind;
 use crate::numbers::{Prefixed, percent, rate};
+use crate::published::Published;
 use crate::reading::{Measure, Reading, Subject, ordered, shape_words};
 use crate::scale::Scale;
 use crate::svg::{Anchor, Canvas, Letters, Stroke};
@@ -20,24 +21,24 @@ const SIZES: usize = 8;
 /// Distance of two sizes of one line.
 const STEP: f64 = 7.0;
 
-struct Row {
+struct Row<'a> {
     /// Rates by rising size.
     points: Vec<(Option<Shape>, Measure)>,
     ceiling: Option<Measure>,
     stated: Option<f64>,
-    published: Vec<f64>,
+    published: Vec<&'a Published>,
     share: Option<f64>,
     /// `imprecise` where it is, else empty.
     flag: &'static str,
 }
 
-impl Row {
+impl Row<'_> {
     fn values(&self) -> impl Iterator<Item = f64> {
         let points = self.points.iter().flat_map(|(_, m)| m.ends());
         points
             .chain(self.ceiling.into_iter().flat_map(Measure::ends))
             .chain(self.stated)
-            .chain(self.published.iter().copied())
+            .chain(self.published.iter().map(|p| p.rate))
     }
 
     fn height(&self) -> f64 {
@@ -47,10 +48,12 @@ impl Row {
 
 pub(crate) fn drawing(reading: &Reading<'_>) -> Drawing {
     let (rows, total) = shown(&reading.subjects, |subject| row(reading, subject));
-    let origin = "facts `rate`, `ceiling`, `ceiling.of_stated` of facts.csv";
+    let facts = "facts `rate`, `ceiling`, `ceiling.of_stated` of facts.csv";
+    let cited = rows.iter().any(|(_, row)| !row.published.is_empty());
+    let origin = if cited { format!("{facts}; published/*/rates.csv") } else { facts.to_owned() };
     if rows.is_empty() {
         let reason = "Nothing to draw: no cell of this run has a rate or an accepted ceiling.";
-        return Drawing::missing(NAME, TITLE, reason, origin, &COLUMNS);
+        return Drawing::missing(NAME, TITLE, reason, &origin, &COLUMNS);
     }
     let largest = rows.iter().flat_map(|(_, r)| r.values()).fold(0.0, f64::max);
     let least = rows.iter().flat_map(|(_, r)| r.values()).filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
@@ -69,26 +72,20 @@ pub(crate) fn drawing(reading: &Reading<'_>) -> Drawing {
         title: TITLE.to_owned(),
         caption,
         key: key(reading, &rows),
-        origin: origin.to_owned(),
+        origin,
         rows: table(reading),
         wide: plot(&rows, scale, log, unit, WIDE, reading.source.simulated()),
         narrow: plot(&rows, scale, log, unit, NARROW, reading.source.simulated()),
     }
 }
 
-fn row(reading: &Reading<'_>, subject: Subject<'_>) -> Option<Row> {
+fn row<'a>(reading: &Reading<'a>, subject: Subject<'_>) -> Option<Row<'a>> {
     let mut points: Vec<(Option<Shape>, Measure)> =
         reading.lead_facts("rate", subject).filter_map(|f| Measure::of(f).map(|m| (f.shape, m))).collect();
     let drop = points.len().saturating_sub(SIZES);
     points.drain(..drop);
     let ceiling = reading.fact("ceiling", subject).and_then(Measure::of);
-    let published: Vec<f64> = reading
-        .source
-        .published
-        .iter()
-        .filter(|p| p.path == subject.path && p.triple == subject.triple && p.rate.is_finite())
-        .map(|p| p.rate)
-        .collect();
+    let published: Vec<&Published> = about(reading, subject).collect();
     if points.is_empty() && ceiling.is_none() && published.is_empty() {
         return None;
     }
@@ -103,7 +100,7 @@ fn row(reading: &Reading<'_>, subject: Subject<'_>) -> Option<Row> {
     Some(Row { points, ceiling, stated, published, share, flag: if imprecise { "imprecise" } else { "" } })
 }
 
-fn sizes_words(rows: &[(Subject<'_>, Row)]) -> String {
+fn sizes_words(rows: &[(Subject<'_>, Row<'_>)]) -> String {
     let longest = rows.iter().map(|(_, r)| &r.points).max_by_key(|p| p.len());
     match longest.filter(|p| p.len() > 1) {
         Some(points) => {
@@ -114,7 +111,7 @@ fn sizes_words(rows: &[(Subject<'_>, Row)]) -> String {
     }
 }
 
-fn key(reading: &Reading<'_>, rows: &[(Subject<'_>, Row)]) -> Vec<Entry> {
+fn key(reading: &Reading<'_>, rows: &[(Subject<'_>, Row<'_>)]) -> Vec<Entry> {
     let own = Kind::of_run(reading.source.simulated());
     let mut key = vec![Entry::new(Symbol::Mark(own), format!("{} rate with interval", own.word()))];
     if rows.iter().any(|(_, r)| r.ceiling.is_some()) {
@@ -124,12 +121,12 @@ fn key(reading: &Reading<'_>, rows: &[(Subject<'_>, Row)]) -> Vec<Entry> {
         key.push(Entry::new(Symbol::Mark(Kind::Stated), "stated by the vendor, at the measured clock"));
     }
     if rows.iter().any(|(_, r)| !r.published.is_empty()) {
-        key.push(Entry::new(Symbol::Mark(Kind::Published), "published by others"));
+        key.push(Entry::new(Symbol::Mark(Kind::Published), "published by others, with source in the table"));
     }
     key
 }
 
-fn plot(rows: &[(Subject<'_>, Row)], scale: Scale, log: bool, unit: Prefixed, width: f64, simulated: bool) -> Plot {
+fn plot(rows: &[(Subject<'_>, Row<'_>)], scale: Scale, log: bool, unit: Prefixed, width: f64, simulated: bool) -> Plot {
     let wide = width == WIDE;
     let frame = if wide {
         Frame { width, wide, left: 112.0, right: 500.0 }
@@ -173,7 +170,7 @@ fn draw_row(
     ticks: &[crate::scale::Tick],
     unit: Prefixed,
     subject: Subject<'_>,
-    row: &Row,
+    row: &Row<'_>,
     top: f64,
     simulated: bool,
 ) -> f64 {
@@ -226,13 +223,13 @@ fn draw_row(
         Kind::of_run(simulated).mark(canvas, frame.x(scale, measure.value), place(i), 2.7);
     }
     for published in &row.published {
-        Kind::Published.mark(canvas, frame.x(scale, *published), y + height / 2.0, 3.0);
+        Kind::Published.mark(canvas, frame.x(scale, published.rate), y + height / 2.0, 3.0);
     }
     canvas.close();
     y + height + if frame.wide { 0.0 } else { 4.0 }
 }
 
-fn tooltip(subject: Subject<'_>, row: &Row) -> String {
+fn tooltip(subject: Subject<'_>, row: &Row<'_>) -> String {
     let mut text = format!("{}, {}", subject.path, subject.triple.pretty());
     for (shape, measure) in &row.points {
         let shape = shape.map(shape_words).unwrap_or_default();
@@ -244,7 +241,17 @@ fn tooltip(subject: Subject<'_>, row: &Row) -> String {
     if let Some(stated) = row.stated {
         text.push_str(&format!("; stated {}", rate(stated)));
     }
+    for p in &row.published {
+        let shape = p.shape.map(|s| format!(" at {}", shape_words(s))).unwrap_or_default();
+        text.push_str(&format!("; published {}{shape}: {} ({})", rate(p.rate), p.what, p.source));
+    }
     text
+}
+
+/// What others published about a path and type triple of this device.
+fn about<'a>(reading: &Reading<'a>, subject: Subject<'_>) -> impl Iterator<Item = &'a Published> {
+    let same = move |p: &&Published| p.path == subject.path && p.triple == subject.triple;
+    reading.source.published.iter().filter(same)
 }
 
 fn table(reading: &Reading<'_>) -> Table {
@@ -255,8 +262,29 @@ fn table(reading: &Reading<'_>) -> Table {
                 table.push(|| fact_row(fact));
             }
         }
+        for published in about(reading, *subject) {
+            table.push(|| published_row(published));
+        }
     }
     table
+}
+
+/// What others published, under the same columns; its evidence is the publication.
+fn published_row(published: &Published) -> Vec<String> {
+    let (low, high) = published.interval.map(|(l, h)| (l.to_string(), h.to_string())).unwrap_or_default();
+    vec![
+        published.path.clone(),
+        published.triple.to_string(),
+        format!("published: {}", published.what),
+        published.shape.map(|s| s.to_string()).unwrap_or_default(),
+        String::new(),
+        String::new(),
+        published.rate.to_string(),
+        low,
+        high,
+        "op/s".to_owned(),
+        published.source.clone(),
+    ]
 }
 
 /// A fact under the columns `path triple what shape recipe cache value low high unit evidence`.
