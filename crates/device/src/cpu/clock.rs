@@ -6,7 +6,9 @@
 //!
 //! What it misses: it sees the calling thread's core only, just after the work and not during it; a
 //! processor that slows down for wide vectors may have recovered by then; time that a hypervisor takes away in every window
-//! reads as a lower clock. It never reads too high.
+//! reads as a lower clock. Interruptions only lengthen a window, so they cannot make it read high; a core that
+//! could finish dependent register additions in less than a cycle each would, as would a system clock that runs slow. Neither is
+//! tested for.
 
 use rigel_numerics::Megahertz;
 use std::time::{Duration, Instant};

@@ -43,36 +43,38 @@ pub fn offers(cores: usize) -> Vec<Offer> {
     offers
 }
 
-/// What the vendors' instruction references say: only what one instruction multiplies is advertised.
+/// What the instruction reference says: only what one instruction multiplies is advertised. AMD's processors are held to
+/// Intel's reference too, since they report the same feature flags by CPUID.
 fn advertised(path: Path, triple: Triple) -> Advertised {
-    const INTEL: &str = "Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2";
-    const AMD: &str = "AMD64 Architecture Programmer's Manual, volumes 3 to 5";
-    let yes = |instruction: &str| Advertised { yes: true, source: format!("{instruction}: {INTEL}; {AMD}") };
-    let no = |reason: &str| Advertised { yes: false, source: format!("{reason}: {INTEL}; {AMD}") };
+    const REFERENCE: &str = "Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2";
+    let yes = |instruction: &str| Advertised { yes: true, source: format!("{REFERENCE}, {instruction}") };
+    let no = |reason: &str| Advertised { yes: false, source: format!("{REFERENCE}: {reason}") };
     if !cfg!(target_arch = "x86_64") && matches!(path, Path::Scalar | Path::Tiled) {
         return Advertised { yes: false, source: format!("Rigel cites no document for {}", std::env::consts::ARCH) };
     }
-    let converted = "no multiplication of this operand type; Rigel converts it exactly to f32 while packing";
+    let converted = "no instruction of this path multiplies this type; Rigel converts it exactly to f32 while packing";
     match (path, triple) {
-        (Path::Scalar, F64) => yes("any x86-64, MULSD and ADDSD"),
-        (Path::Scalar, F32) => yes("any x86-64, MULSS and ADDSS"),
-        (Path::Scalar, U8I8 | I8I8) => no("IMUL multiplies 16 bits and more; Rigel widens to 32 bits while packing"),
-        (Path::Tiled, F64) => yes("any x86-64, MULPD and ADDPD"),
-        (Path::Tiled, F32) => yes("any x86-64, MULPS and ADDPS"),
-        (Path::Avx2Fma, F64) => yes("VFMADD231PD with 256-bit operands, features AVX and FMA"),
-        (Path::Avx2Fma, F32) => yes("VFMADD231PS with 256-bit operands, features AVX and FMA"),
-        (Path::Avx512Fma, F64) => yes("VFMADD231PD with 512-bit operands, feature AVX512F"),
-        (Path::Avx512Fma, F32) => yes("VFMADD231PS with 512-bit operands, feature AVX512F"),
-        (Path::Tiled | Path::Avx2Fma | Path::Avx512Fma, U8I8 | I8I8) => {
-            no("PMADDWD multiplies 16-bit integers; Rigel widens to 16 bits while packing")
+        (Path::Scalar, F64) => yes("instructions MULSD and ADDSD, SSE2"),
+        (Path::Scalar, F32) => yes("instructions MULSS and ADDSS, SSE"),
+        (Path::Scalar, U8I8 | I8I8) => {
+            no("instruction IMUL multiplies 8 bits into 16 only; Rigel widens to 32 bits while packing")
         }
-        (Path::Avx512Bf16, _) => yes("VDPBF16PS, feature AVX512_BF16"),
-        (Path::Avx512Vnni, U8I8) => yes("VPDPBUSD, feature AVX512_VNNI"),
+        (Path::Tiled, F64) => yes("instructions MULPD and ADDPD, SSE2"),
+        (Path::Tiled, F32) => yes("instructions MULPS and ADDPS, SSE"),
+        (Path::Avx2Fma, F64) => yes("instruction VFMADD231PD with 256-bit operands, FMA"),
+        (Path::Avx2Fma, F32) => yes("instruction VFMADD231PS with 256-bit operands, FMA"),
+        (Path::Avx512Fma, F64) => yes("instruction VFMADD231PD with 512-bit operands, AVX512F"),
+        (Path::Avx512Fma, F32) => yes("instruction VFMADD231PS with 512-bit operands, AVX512F"),
+        (Path::Tiled | Path::Avx2Fma | Path::Avx512Fma, U8I8 | I8I8) => {
+            no("instruction PMADDWD multiplies 16-bit integers; Rigel widens to 16 bits while packing")
+        }
+        (Path::Avx512Bf16, _) => yes("instruction VDPBF16PS, AVX512_BF16"),
+        (Path::Avx512Vnni, U8I8) => yes("instruction VPDPBUSD, AVX512_VNNI"),
         (Path::Avx512Vnni, _) => no(
-            "VPDPBUSD takes an unsigned first operand; Rigel adds 128 to A and takes 128 times the column sums of B off again",
+            "instruction VPDPBUSD takes an unsigned first operand; Rigel adds 128 to A and takes 128 times the column sums of B off again",
         ),
         (_, F16) => no(
-            "VCVTPH2PS converts f16 but this path does not multiply it; Rigel converts it exactly to f32 while packing",
+            "instruction VCVTPH2PS converts f16 and this path multiplies none; Rigel converts it exactly to f32 while packing",
         ),
         _ => no(converted),
     }
