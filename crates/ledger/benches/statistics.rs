@@ -2,7 +2,8 @@
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use rigel_ledger::statistics::{
-    LEVEL, RESAMPLES, bootstrap_interval_closed, bootstrap_resample, drift, modality, order_interval, sorted, summary,
+    Bootstrap, LEVEL, RESAMPLES, bootstrap_interval_closed, bootstrap_resample, drift, modality, order_interval,
+    sorted, summary,
 };
 use rigel_numerics::Time;
 use rigel_numerics::random::{draw, stream};
@@ -36,7 +37,7 @@ fn statistics(c: &mut Criterion) {
         bench("bootstrap interval, 10^4 resamples", &|t| consume(bootstrap_resample(&sorted(&t), LEVEL, 1, RESAMPLES)));
         bench("drift", &|t| consume(drift(&t)));
         bench("modality", &|t| consume(modality(&t, &[])));
-        bench("summary", &|t| consume(summary(&t, &[])));
+        bench("summary", &|t| consume(summary(&t, &[], Bootstrap::Closed)));
         group.finish();
     }
 }

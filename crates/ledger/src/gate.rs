@@ -111,14 +111,16 @@ impl PlantedFault {
     }
 }
 
-/// A planted fault and the residual that the same comparison found for it.
+/// A planted fault and what the check that judges the device said of an output with it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FaultTrial {
     /// The fault.
     pub fault: PlantedFault,
-    /// Its residual; `None` where the shape cannot have the fault (B of 64×8 has no transpose to be read as,
+    /// The worst residual that it found, ∞ where an element could not be compared; `None` where the shape cannot have the fault (B of 64×8 has no transpose to be read as,
     /// K = 1 has no step to drop that leaves a product).
     pub error: Option<f64>,
+    /// What a sampled check left unexplained: with it no output is `right`, however small the residual.
+    pub sums: Option<Suspicious>,
 }
 
 /// Lines of an output whose sums exceed their bound although no element outside the tolerance was found in them.
@@ -213,7 +215,7 @@ pub fn judge(gate: &Gate<'_>) -> Judgement {
             }
         }
     }
-    if let Some(fault) = gate.proof.passed(|error| gate.tolerance.admits(error)) {
+    if let Some(fault) = gate.proof.passed(gate.tolerance) {
         let reason = format!("the gate would have passed a planted fault: {}", fault.words());
         return Judgement::of(Outcome::Mistrusted, reason, Some(worst));
     }
@@ -238,7 +240,7 @@ pub fn judge(gate: &Gate<'_>) -> Judgement {
     };
     if worst <= limit {
         let mut reason = format!("{over}, inside {source} {limit:e}");
-        let blind = gate.proof.all_passed(|error| error <= limit);
+        let blind = gate.proof.all_passed(|trial| trial.error.is_some_and(|error| error <= limit));
         if !blind.is_empty() {
             let names: Vec<&str> = blind.iter().map(|fault| fault.words()).collect();
             reason.push_str(&format!(", which would not have seen: {}", names.join("; ")));
@@ -297,19 +299,20 @@ impl Judgement {
 }
 
 impl Proof<'_> {
-    /// The first fault that `accepts` would let pass.
-    fn passed(&self, accepts: impl Fn(f64) -> bool) -> Option<PlantedFault> {
-        self.all_passed(accepts).first().copied()
+    /// The first fault that would have come out `right`.
+    fn passed(&self, tolerance: Tolerance) -> Option<PlantedFault> {
+        let passes = |trial: &FaultTrial| trial.sums.is_none() && trial.error.is_some_and(|e| tolerance.admits(e));
+        self.all_passed(passes).first().copied()
     }
 
-    fn all_passed(&self, accepts: impl Fn(f64) -> bool) -> Vec<PlantedFault> {
+    fn all_passed(&self, passes: impl Fn(&FaultTrial) -> bool) -> Vec<PlantedFault> {
         match self {
             Proof::Recorded(fault) => fault.iter().copied().collect(),
             Proof::Blind => Vec::new(),
             Proof::Trials(trials) => {
                 let rejected = |fault: PlantedFault| {
                     let mut of_fault = trials.iter().filter(|trial| trial.fault == fault).peekable();
-                    of_fault.peek().is_some() && of_fault.all(|trial| trial.error.is_none_or(|error| !accepts(error)))
+                    of_fault.peek().is_some() && !of_fault.any(&passes)
                 };
                 let possible = trials.iter().any(|trial| trial.error.is_some());
                 PlantedFault::ALL.into_iter().filter(|&fault| !possible || !rejected(fault)).collect()

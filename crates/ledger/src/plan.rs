@@ -52,6 +52,8 @@ pub struct Sampling {
     pub burst: u32,
     /// Pilot repetitions of each candidate launch tile.
     pub pilot: u32,
+    /// Seeded resamples behind the bootstrap interval of a cell in a process; 0 = its closed form.
+    pub bootstrap_resamples: u32,
     /// Seconds for which meters are read at idle and under the load of each path; 0 = meters are not read.
     pub meter_window_s: f64,
 }

@@ -49,11 +49,12 @@ impl Plan {
 fn write_plan(plan: &Plan, out: &mut String) -> std::fmt::Result {
     let Plan { name, seed, probes, sampling, thresholds, limits, matches, baselines, select, types, throughput } = plan;
     writeln!(out, "name = {}\nseed = {seed}\nprobes = {}", quoted(name), list(probes.iter().map(name_of)))?;
-    let Sampling { processes, repetitions, minimum_repetitions, budget_s, precision, burst, pilot, meter_window_s } =
-        sampling;
+    let Sampling { processes, repetitions, minimum_repetitions, budget_s, precision, burst, pilot, .. } = sampling;
+    let Sampling { bootstrap_resamples, meter_window_s, .. } = sampling;
     writeln!(out, "\n[sampling]\nprocesses = {processes}\nrepetitions = {repetitions}")?;
     writeln!(out, "minimum_repetitions = {minimum_repetitions}\nbudget_s = {budget_s:?}\nprecision = {precision:?}")?;
-    writeln!(out, "burst = {burst}\npilot = {pilot}\nmeter_window_s = {meter_window_s:?}")?;
+    writeln!(out, "burst = {burst}\npilot = {pilot}")?;
+    writeln!(out, "bootstrap_resamples = {bootstrap_resamples}\nmeter_window_s = {meter_window_s:?}")?;
     let Thresholds { accelerated, win, same: [low, high], ceiling_share, plateau, coarse_cap, full_check } = thresholds;
     writeln!(out, "\n[thresholds]\naccelerated = {accelerated:?}\nwin = {win:?}\nsame = [{low:?}, {high:?}]")?;
     writeln!(out, "ceiling_share = {ceiling_share:?}\nplateau = {plateau:?}\ncoarse_cap = {coarse_cap:?}")?;
@@ -131,6 +132,7 @@ fn sampling(root: &Section<'_>, base: Option<&Sampling>) -> Result<Sampling, Pla
         "precision",
         "burst",
         "pilot",
+        "bootstrap_resamples",
         "meter_window_s",
     ];
     let s = root.open("sampling", &keys)?;
@@ -143,6 +145,11 @@ fn sampling(root: &Section<'_>, base: Option<&Sampling>) -> Result<Sampling, Pla
         precision: s.real("precision", 0.0..=0.5, base.map(|b| b.precision))?,
         burst: count("burst", 1, base.map(|b| b.burst))?,
         pilot: count("pilot", 1, base.map(|b| b.pilot))?,
+        bootstrap_resamples: s.whole(
+            "bootstrap_resamples",
+            0..=1_000_000,
+            base.map(|b| b.bootstrap_resamples.into()),
+        )? as u32,
         meter_window_s: s.real("meter_window_s", 0.0..=600.0, base.map(|b| b.meter_window_s))?,
     };
     if sampling.minimum_repetitions > sampling.repetitions {

@@ -3,7 +3,8 @@
 //! Column order is the order of the fields. Missing is empty, never 0. Floats are printed in the shortest
 //! decimal form that reads back to the same bits.
 
-use rigel_numerics::{Format, Megahertz, Recipe, Shape, Time, Triple};
+use crate::statistics::Bootstrap;
+use rigel_numerics::{Format, Megahertz, Recipe, Shape, Time, Triple, random};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -334,9 +335,15 @@ impl CellRow {
 }
 
 impl CellRow {
-    /// Fills the columns that follow from the repetitions: their number and their summary.
-    pub fn summarise(&mut self, times: &[Time], clocks: &[Option<Megahertz>]) {
-        let summary = crate::statistics::summary(times, clocks);
+    /// Fills the columns that follow from the repetitions: their number and their summary. The bootstrap interval is that of
+    /// the closed form or, with `resamples` above 0, of so many resamples seeded by this row's seed, cell and process.
+    pub fn summarise(&mut self, times: &[Time], clocks: &[Option<Megahertz>], resamples: u32) {
+        let seed = random::stream(random::stream(self.seed, self.cell.0), u64::from(self.process));
+        let bootstrap = match resamples {
+            0 => Bootstrap::Closed,
+            resamples => Bootstrap::Resampled { resamples, seed },
+        };
+        let summary = crate::statistics::summary(times, clocks, bootstrap);
         let ends = |interval: Option<crate::statistics::Interval>| (interval.map(|i| i.low), interval.map(|i| i.high));
         self.repetitions = Some(times.len() as u32);
         self.warmup = Some(summary.warmup);

@@ -180,7 +180,7 @@ fn two_clock_states_are_compared_inside_matched_ones() {
                 let mut row = blank(&cell, process);
                 row.operations = Some(BIG.operations());
                 let read: Vec<Option<Megahertz>> = clocks.iter().map(|&read| clock.map(|_| read)).collect();
-                row.summarise(&times, &read);
+                row.summarise(&times, &read, 0);
                 let clocks = if clock.is_some() { clocks } else { vec![] };
                 run.samples.0.insert((row.cell, process), (times, clocks));
                 run.cells.push(row);

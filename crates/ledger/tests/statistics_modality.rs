@@ -4,7 +4,7 @@ mod statistics_planted;
 
 use proptest::prelude::*;
 use rigel_ledger::statistics::{
-    Kind, LEVEL, Modality, Split, bootstrap_interval_closed, modality, order_interval, sorted, summary,
+    Bootstrap, Kind, LEVEL, Modality, Split, bootstrap_interval_closed, modality, order_interval, sorted, summary,
 };
 use rigel_numerics::random::{shuffle, stream};
 use rigel_numerics::{Megahertz, Time};
@@ -196,7 +196,7 @@ proptest! {
         };
         let four: Vec<Time> = times.iter().map(|t| Time(t.0.saturating_mul(4))).collect();
         prop_assume!(times.iter().all(|t| t.0 < 1 << 61));
-        let (plain, scaled) = (summary(&times, &[]), summary(&four, &[]));
+        let (plain, scaled) = (summary(&times, &[], Bootstrap::Closed), summary(&four, &[], Bootstrap::Closed));
         prop_assert_eq!(plain.warmup, scaled.warmup);
         prop_assert_eq!(plain.autocorrelation, scaled.autocorrelation);
         prop_assert_eq!(plain.modality.kind, scaled.modality.kind);
@@ -211,7 +211,7 @@ proptest! {
     ) {
         let times: Vec<Time> = times.into_iter().map(Time).collect();
         let clocks: Vec<Option<Megahertz>> = clocks.into_iter().map(|c| c.map(Megahertz)).collect();
-        let found = summary(&times, &clocks);
+        let found = summary(&times, &clocks, Bootstrap::Closed);
         prop_assert_eq!((found.n + found.warmup) as usize, times.len());
     }
 }

@@ -2,7 +2,9 @@
 
 mod statistics_planted;
 
-use rigel_ledger::statistics::{autocorrelation, drift, effective_n, median, sorted, summary, warmup};
+use rigel_ledger::statistics::{
+    Bootstrap, RESAMPLES, autocorrelation, drift, effective_n, median, sorted, summary, warmup,
+};
 use rigel_numerics::{Megahertz, Time};
 use statistics_planted::{Draws, ONE_MODE, Switching, mixture, one_mode, us};
 
@@ -121,7 +123,7 @@ fn a_summary_leaves_out_the_warm_up_and_says_so() {
     let mut d = Draws::new(8);
     let times: Vec<Time> = (0..60).map(|i| us(if i < 5 { 180.0 } else { 100.0 } + 0.1 * d.normal())).collect();
     let clocks: Vec<Option<Megahertz>> = (0..60).map(|i| Some(Megahertz(if i < 5 { 1000 } else { 3000 }))).collect();
-    let found = summary(&times, &clocks);
+    let found = summary(&times, &clocks, Bootstrap::Closed);
     assert!((5..=8).contains(&found.warmup) && found.n + found.warmup == 60, "{found:?}");
     let kept = &times[found.warmup as usize..];
     assert_eq!(found.median_ns, median(kept));
@@ -135,12 +137,28 @@ fn a_summary_leaves_out_the_warm_up_and_says_so() {
 
 #[test]
 fn summaries_of_next_to_nothing() {
-    let none = summary(&[], &[]);
+    let none = summary(&[], &[], Bootstrap::Closed);
     assert_eq!((none.n, none.warmup, none.median_ns, none.interval, none.clock_mhz), (0, 0, None, None, None));
-    let one = summary(&[Time(1500)], &[Some(Megahertz(700)), Some(Megahertz(9))]);
+    let one = summary(&[Time(1500)], &[Some(Megahertz(700)), Some(Megahertz(9))], Bootstrap::Closed);
     assert_eq!((one.n, one.median_ns, one.interval, one.autocorrelation), (1, Some(1.5), None, None));
     assert_eq!(one.clock_mhz, Some(700.0));
-    let constant = summary(&[Time(1500); 300], &[]);
+    let constant = summary(&[Time(1500); 300], &[], Bootstrap::Closed);
     assert!(constant.interval.is_some_and(|i| i.low == 1.5 && i.high == 1.5));
     assert_eq!(constant.effective_n, None);
+}
+
+#[test]
+fn resampled_and_closed_bootstraps_of_a_summary_agree_and_the_seed_decides() {
+    let mut d = Draws::new(9);
+    let times: Vec<Time> = (0..300).map(|_| us(100.0 + d.normal())).collect();
+    let with = |bootstrap| summary(&times, &[], bootstrap).bootstrap.expect("there are enough times");
+    let resampled = |seed| with(Bootstrap::Resampled { resamples: RESAMPLES, seed });
+    let closed = with(Bootstrap::Closed);
+    for seed in 0..8 {
+        let found = resampled(seed);
+        assert_eq!(found, resampled(seed));
+        // The ends are order statistics near the 5th or 95th rank of 300: a rank more or less is what resampling may cost.
+        let width = closed.high - closed.low;
+        assert!((found.low - closed.low).abs() < 0.2 * width && (found.high - closed.high).abs() < 0.2 * width);
+    }
 }

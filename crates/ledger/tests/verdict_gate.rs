@@ -14,7 +14,7 @@ const E4M3: Triple = Triple::new(Format::E4m3, Format::E4m3, Format::F32);
 const I8: Triple = Triple::new(Format::I8, Format::I8, Format::I32);
 
 fn trials(error: f64) -> [FaultTrial; 4] {
-    PlantedFault::ALL.map(|fault| FaultTrial { fault, error: Some(error) })
+    PlantedFault::ALL.map(|fault| FaultTrial { fault, error: Some(error), sums: None })
 }
 
 fn gate<'a>(proof: Proof<'a>, before: Check, after: Check) -> Gate<'a> {
@@ -109,9 +109,15 @@ fn a_gate_that_cannot_fail_is_mistrusted_and_names_the_fault() {
         assert_eq!(judge(&gate(Proof::Recorded(Some(fault)), fine, fine)).outcome, Outcome::Mistrusted);
     }
     assert_eq!(judge(&gate(Proof::Trials(&[]), fine, fine)).outcome, Outcome::Mistrusted);
-    let impossible = PlantedFault::ALL.map(|fault| FaultTrial { fault, error: None });
+    let impossible = PlantedFault::ALL.map(|fault| FaultTrial { fault, error: None, sums: None });
     assert_eq!(judge(&gate(Proof::Trials(&impossible), fine, fine)).outcome, Outcome::Mistrusted);
     assert_eq!(judge(&gate(Proof::Recorded(None), fine, fine)).outcome, Outcome::Right);
+    // Sums alone reject an output as much as an element does, but a wider limit does not look at them.
+    let sums = Some(Suspicious { rows: 3, columns: 0 });
+    let by_sums = PlantedFault::ALL.map(|fault| FaultTrial { fault, error: Some(1e-9), sums });
+    assert_eq!(judge(&gate(Proof::Trials(&by_sums), fine, fine)).outcome, Outcome::Right);
+    let narrow = judge(&gate(Proof::Trials(&by_sums), Check::Residual(2e-3), fine));
+    assert!(narrow.outcome == Outcome::Imprecise && narrow.reason.ends_with("B transposed"), "{}", narrow.reason);
     let mut without_transpose = trials(0.5);
     without_transpose[3].error = None;
     assert_eq!(judge(&gate(Proof::Trials(&without_transpose), fine, fine)).outcome, Outcome::Right);

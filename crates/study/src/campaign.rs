@@ -371,7 +371,8 @@ impl Campaign<'_> {
             limits: self.plan.limits.clone(),
             job,
         };
-        let mut attempt = Attempt { end: End::Silent, measured: vec![], last: None, tile: None, readings: vec![], health: None };
+        let mut attempt =
+            Attempt { end: End::Silent, measured: vec![], last: None, tile: None, readings: vec![], health: None };
         let (spent, observer) = (&mut self.spent, &mut self.observer);
         attempt.end = self.workers.run(&order, |event| match event {
             Event::At { cell, stage } => attempt.last = Some((cell, stage)),
@@ -457,7 +458,7 @@ fn no_result(identity: &Identity, process: u32) -> CellRow {
 
 /// Whether a pilot's outcome lets a cell into the block. A blind recipe is judged there, by its sibling.
 fn may_take_part(row: &CellRow) -> bool {
-    row.outcome.counts() || (row.outcome == Outcome::Mistrusted && crate::gate::blind(row.recipe))
+    row.outcome.counts() || (row.outcome == Outcome::Mistrusted && row.recipe.is_some_and(rigel_numerics::Recipe::is_blind))
 }
 
 /// Whether a dead worker says that its memory ran out.

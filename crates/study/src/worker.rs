@@ -300,7 +300,7 @@ impl<W: Write> Worker<'_, W> {
         (row.outcome, row.reason, row.gate) = (outcome, reason, Some(GateMethod::Accumulators));
         row.operations = cell.operations();
         row.stop = stop;
-        summarise(&mut row, &cell.samples);
+        self.summarise(&mut row, &cell.samples);
         self.finish(cell.index, row, &cell.samples, None);
     }
 
@@ -331,7 +331,7 @@ impl<W: Write> Worker<'_, W> {
             self.spent += cell.spent;
             row.operations = cell.operations();
             row.stop = stop;
-            summarise(&mut row, &cell.samples);
+            self.summarise(&mut row, &cell.samples);
             judged.push((cell, row, view));
         }
         for i in 0..judged.len() {
@@ -345,13 +345,22 @@ impl<W: Write> Worker<'_, W> {
         Ok(())
     }
 
+    fn summarise(&self, row: &mut CellRow, samples: &[rigel_device::Sample]) {
+        if samples.is_empty() {
+            return;
+        }
+        let times = sampling::times(samples);
+        let clocks: Vec<_> = samples.iter().map(|s| s.clock).collect();
+        row.summarise(&times, &clocks, self.order.sampling.bootstrap_resamples);
+    }
+
     fn inherit(&self, judged: &mut [(Prepared, CellRow, Option<View>)], i: usize) {
         let me = judged[i].0.identity.clone();
         let siblings: Vec<usize> = (0..judged.len())
             .filter(|&j| {
                 let (other, row) = (&judged[j].0.identity, &judged[j].1);
                 row.gate != Some(GateMethod::Inherited)
-                    && !crate::gate::blind(other.recipe)
+                    && !other.recipe.is_some_and(rigel_numerics::Recipe::is_blind)
                     && (&other.path, other.triple, other.shape) == (&me.path, me.triple, me.shape)
             })
             .collect();
@@ -384,13 +393,4 @@ fn judge_product(gatekeeper: &Gatekeeper, cell: &Prepared, after: Option<View>, 
     row.gate_tolerance = Some(inputs.tolerance.relative);
     row.gate_visible = worse.visible;
     Some(worse)
-}
-
-fn summarise(row: &mut CellRow, samples: &[rigel_device::Sample]) {
-    if samples.is_empty() {
-        return;
-    }
-    let times = sampling::times(samples);
-    let clocks: Vec<_> = samples.iter().map(|s| s.clock).collect();
-    row.summarise(&times, &clocks);
 }

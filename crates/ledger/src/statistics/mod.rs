@@ -47,7 +47,7 @@ pub use ratio::{ratio_interval_over_processes, ratio_median};
 pub use resample::{RESAMPLES, bootstrap_resample};
 pub use serial::{autocorrelation, effective_n};
 pub use stopping::{next_look, precise_enough};
-pub use summary::{Summary, summary};
+pub use summary::{Bootstrap, Summary, summary};
 pub use warmup::warmup;
 
 use rigel_numerics::{Megahertz, Time};

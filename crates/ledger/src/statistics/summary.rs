@@ -6,6 +6,7 @@ use super::interval::{Interval, LEVEL, order_interval};
 use super::median::{median_of_sorted, sorted};
 use super::modality::modality;
 use super::modes::Modality;
+use super::resample::bootstrap_resample;
 use super::serial::{autocorrelation, effective_n};
 use super::warmup::warmup;
 use rigel_numerics::{Megahertz, Time};
@@ -21,7 +22,7 @@ pub struct Summary {
     pub median_ns: Option<f64>,
     /// 95 % order-statistic interval of the median, ns; none below six repetitions.
     pub interval: Option<Interval>,
-    /// 95 % bootstrap percentile interval (closed form), ns; none below six repetitions.
+    /// 95 % bootstrap percentile interval, ns; none below six repetitions.
     pub bootstrap: Option<Interval>,
     /// Lag-1 autocorrelation, three decimals; none when the times do not vary.
     pub autocorrelation: Option<f64>,
@@ -33,10 +34,34 @@ pub struct Summary {
     pub clock_mhz: Option<f64>,
 }
 
+/// How the bootstrap interval of a median is found. The two agree within the resampling's own error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bootstrap {
+    /// From the law of the resampled median's ranks.
+    Closed,
+    /// From seeded resamples, as the study did it.
+    Resampled {
+        /// How many.
+        resamples: u32,
+        /// Their seed.
+        seed: u64,
+    },
+}
+
+impl Bootstrap {
+    /// The 95 % interval of ascending times; none below six.
+    fn interval(self, sorted: &[Time]) -> Option<Interval> {
+        match self {
+            Bootstrap::Closed => bootstrap_interval_closed(sorted, LEVEL).ok(),
+            Bootstrap::Resampled { resamples, seed } => bootstrap_resample(sorted, LEVEL, seed, resamples).ok(),
+        }
+    }
+}
+
 /// The summary of one cell in one process, repetitions in the order taken, warm-up included.
 ///
 /// `clocks[i]` belongs to `times[i]`; a shorter slice means that the clock of the rest was not read.
-pub fn summary(times: &[Time], clocks: &[Option<Megahertz>]) -> Summary {
+pub fn summary(times: &[Time], clocks: &[Option<Megahertz>], bootstrap: Bootstrap) -> Summary {
     let leading = warmup(times);
     let times = &times[leading..];
     let clocks = clocks.get(leading..).unwrap_or_default();
@@ -48,7 +73,7 @@ pub fn summary(times: &[Time], clocks: &[Option<Megahertz>]) -> Summary {
         warmup: count(leading),
         median_ns: median_of_sorted(&sorted),
         interval: order_interval(&sorted, LEVEL).ok(),
-        bootstrap: bootstrap_interval_closed(&sorted, LEVEL).ok(),
+        bootstrap: bootstrap.interval(&sorted),
         autocorrelation,
         effective_n: autocorrelation.map(|r| count(effective_n(times.len(), r))),
         modality: modality(times, clocks),

@@ -156,7 +156,7 @@ impl<'a> Siblings<'a> {
 
 /// Whether a row's recipe cannot fail a gate by itself.
 fn is_blind(row: &CellRow) -> bool {
-    matches!(row.recipe, Some(Recipe::Zeros | Recipe::Constant))
+    row.recipe.is_some_and(Recipe::is_blind)
 }
 
 fn place(row: &CellRow) -> Place<'_> {

@@ -10,14 +10,14 @@ use rigel_numerics::Megahertz;
 pub(super) fn check(run: &Run, samples: &Samples) -> Check {
     let path = run.dir().join(CELLS);
     let failures = run.cells().par_iter().enumerate().filter_map(|(i, row)| {
-        let derived = derived(row, samples);
+        let derived = derived(row, samples, run.plan().sampling.bootstrap_resamples);
         (derived != *row).then(|| Failure::line(&path, run.line(i), differences::columns(row, &derived)))
     });
     Check::of(CheckName::Statistics, run.cells().len(), failures.collect())
 }
 
 /// The row with its summary columns taken from the samples alone.
-fn derived(row: &CellRow, samples: &Samples) -> CellRow {
+fn derived(row: &CellRow, samples: &Samples, resamples: u32) -> CellRow {
     let mut derived = row.clone();
     derived.operations = match (row.work, row.shape) {
         (Work::Gemm, Some(shape)) if row.repetitions.is_some() => Some(shape.operations()),
@@ -36,6 +36,6 @@ fn derived(row: &CellRow, samples: &Samples) -> CellRow {
         return derived;
     };
     let clocks: Vec<Option<Megahertz>> = rows.each_clock().collect();
-    derived.summarise(rows.times, &clocks);
+    derived.summarise(rows.times, &clocks, resamples);
     derived
 }

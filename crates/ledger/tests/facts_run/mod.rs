@@ -61,7 +61,7 @@ impl Run {
             let clocks = vec![Megahertz(1000); times.len()];
             let mut row = blank(identity, process);
             row.operations = Some(operations);
-            row.summarise(&times, &clocks.iter().copied().map(Some).collect::<Vec<_>>());
+            row.summarise(&times, &clocks.iter().copied().map(Some).collect::<Vec<_>>(), 0);
             self.samples.0.insert((row.cell, process), (times, clocks));
             self.cells.push(row);
         }
@@ -162,6 +162,7 @@ pub fn plan() -> Plan {
             precision: 0.0,
             burst: 5,
             pilot: 5,
+            bootstrap_resamples: 0,
             meter_window_s: 0.0,
         },
         thresholds: Thresholds {

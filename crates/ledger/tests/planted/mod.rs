@@ -24,6 +24,7 @@ budget_s = 5
 precision = 0.0
 burst = 5
 pilot = 5
+bootstrap_resamples = 0
 meter_window_s = 0.0
 
 [thresholds]
@@ -321,7 +322,7 @@ fn repetitions(row: &mut CellRow, process: u32, n: u32) -> Vec<SampleRow> {
         .collect();
     let times: Vec<Time> = samples.iter().map(|s| s.time_ns).collect();
     let clocks: Vec<Option<Megahertz>> = samples.iter().map(|s| s.clock_mhz).collect();
-    row.summarise(&times, &clocks);
+    row.summarise(&times, &clocks, 0);
     row.stop = Some(Stop::Repetitions);
     samples
 }

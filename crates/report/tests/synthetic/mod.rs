@@ -120,8 +120,11 @@ impl Synthetic {
         for process in 0..PROCESSES {
             let mut row = cell(&identity, process);
             let (times, clocks) = repetitions(time_ns, lane as u64 * 97 + n as u64 + u64::from(process) * 7919, states);
-            let summary =
-                rigel_ledger::statistics::summary(&times, &clocks.iter().map(|c| Some(*c)).collect::<Vec<_>>());
+            let summary = rigel_ledger::statistics::summary(
+                &times,
+                &clocks.iter().map(|c| Some(*c)).collect::<Vec<_>>(),
+                rigel_ledger::statistics::Bootstrap::Closed,
+            );
             row.operations = Some(operations);
             row.repetitions = Some(times.len() as u32);
             row.warmup = Some(summary.warmup);
@@ -365,6 +368,7 @@ pub fn plan() -> Plan {
             precision: 0.0,
             burst: 5,
             pilot: 3,
+            bootstrap_resamples: 0,
             meter_window_s: 0.0,
         },
         thresholds: Thresholds {

@@ -177,6 +177,7 @@ pub(super) fn plan(matched: Triple) -> Plan {
             precision: 0.0,
             burst: 5,
             pilot: 5,
+            bootstrap_resamples: 0,
             meter_window_s: 0.0,
         },
         thresholds: Thresholds {
