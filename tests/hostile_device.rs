@@ -12,10 +12,38 @@ fn every_disaster_becomes_a_row() {
         ["run", "--device", "sim:hostile", "--timeout", "2", "--axis", "shape=512", "--axis", "types-shape=8,9"];
     rigel().args(arguments).arg("--out").arg(&out).assert().success();
     let cells = file(&out, "cells.csv");
-    for outcome in ["right", "refused-compile", "refused-load", "crashed", "hung", "wrong"] {
+    for outcome in ["right", "refused-compile", "refused-load", "crashed", "hung", "wrong", "out-of-memory"] {
         assert!(cells.contains(&format!(",{outcome},")), "no row says {outcome}");
     }
     rigel().arg("verify").arg(&out).assert().success();
     let fails = rigel().args(arguments).args(["--fail-on", "crashed"]).arg("--out").arg(&out).output().unwrap();
     assert_eq!(fails.status.code(), Some(1), "{}", rig::stderr(&fails));
+}
+
+#[test]
+fn a_worker_over_its_memory_limit_leaves_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    let (first, second) = (dir.path().join("first"), dir.path().join("second"));
+    rigel().args(rig::SMALL).arg("--out").arg(&first).assert().success();
+    let plan = file(&first, "plan.toml").replace("[\"32x32x32\", \"48x48x48\"]", "[\"32x32x32\", \"2000x2000x1000\"]");
+    let limited = plan.lines().map(|line| if line.starts_with("memory_mib") { "memory_mib = 48" } else { line });
+    let path = dir.path().join("plan.toml");
+    std::fs::write(&path, limited.collect::<Vec<_>>().join("\n")).unwrap();
+    let run = || {
+        let mut command = rigel();
+        command.args(["run", "--device", "sim:plain"]).arg("--plan").arg(&path).arg("--out").arg(&second);
+        command.output().unwrap()
+    };
+    let output = run();
+    assert!(output.status.success(), "{}", rig::stderr(&output));
+    let cells = file(&second, "cells.csv");
+    let of = |shape: &str, outcome: &str| {
+        cells
+            .lines()
+            .filter(|line| line.contains(&format!(",{shape},")) && line.contains(&format!(",{outcome},")))
+            .count()
+    };
+    assert!(of("2000x2000x1000", "out-of-memory") > 0 && of("2000x2000x1000", "right") == 0, "{cells}");
+    assert!(of("32x32x32", "right") > 0 && of("32x32x32", "out-of-memory") == 0, "{cells}");
+    rigel().arg("verify").arg(&second).assert().success();
 }

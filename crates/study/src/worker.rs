@@ -79,7 +79,8 @@ fn limit_memory(mib: u64) -> Result<(), WorkerError> {
         return Ok(());
     }
     let bytes = mib.saturating_mul(1 << 20);
-    rlimit::setrlimit(rlimit::Resource::AS, bytes, bytes).map_err(|error| WorkerError::Limit { mib, error })
+    // Written pages only: allocators and drivers reserve far more address space than they use.
+    rlimit::setrlimit(rlimit::Resource::DATA, bytes, bytes).map_err(|error| WorkerError::Limit { mib, error })
 }
 
 /// The device stopped answering: nothing that follows in this process could be believed.
