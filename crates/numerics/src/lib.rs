@@ -5,6 +5,7 @@
 //! of (seed, recipe, operand, row, column) that needs integer arithmetic only ([`Recipe`]).
 #![forbid(unsafe_code)]
 
+pub mod arithmetic;
 mod bell;
 pub mod block;
 mod both_sums;

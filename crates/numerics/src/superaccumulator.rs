@@ -72,7 +72,7 @@ impl Superaccumulator {
     }
 
     /// |sum| as its leading 128 bits, whether nonzero bits were cut below them, and the exponent of the last one kept.
-    fn leading(&self) -> (u128, bool, i32) {
+    pub(crate) fn leading(&self) -> (u128, bool, i32) {
         let mut absolute = self.clone();
         if self.is_negative() {
             absolute = Superaccumulator::ZERO;

@@ -1,0 +1,236 @@
+//! Which model of the family does a seed stand for?
+//!
+//! Planted devices and property tests draw models from here. Every shape of node, every rule and every width that the
+//! family has comes up, alone and together; what real hardware does is not more likely than what it could do.
+
+use super::intake::{Flush, Intake, ScaledPart, Scales};
+use super::model::{Model, NanRule, NanSource};
+use super::node::{CPlace, Chain, Join, JoinOrder, LateC, Node, Step};
+use super::split::Split;
+use super::sum::*;
+use crate::random::{below, stream};
+use crate::{Format, Rounding, Triple};
+
+/// The model that a seed stands for, for a triple; it passes [`Model::check`].
+///
+/// `None` for triples that no model has: integers mixed with floats, unsigned outputs.
+pub fn draw_model(seed: u64, triple: Triple) -> Option<Model> {
+    // Some draws ask for sums wider than the evaluator's; the next one takes their place.
+    (0..64).find_map(|attempt| {
+        let mut dice = Dice { stream: stream(seed, attempt), thrown: 0 };
+        let model = if triple.is_integer() { dice.integer_model(triple) } else { dice.floating_model(triple) };
+        model.check().is_ok().then_some(model)
+    })
+}
+
+struct Dice {
+    stream: u64,
+    thrown: u64,
+}
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.thrown += 1;
+        below(self.stream, self.thrown, bound)
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    fn of<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len() as u64) as usize]
+    }
+
+    fn between(&mut self, least: i32, most: i32) -> i32 {
+        least + self.below((most - least + 1) as u64) as i32
+    }
+
+    fn floating_model(&mut self, triple: Triple) -> Model {
+        let n = self.of(&[1usize, 2, 3, 4, 8, 16, 32]);
+        let narrow = triple.a.bits() <= 8 && triple.b.bits() <= 8;
+        let scales = (narrow && self.one_in(4)).then(|| self.scales(n));
+        let scaled_sums = scales.is_some_and(|s| s.on == ScaledPart::Sums);
+        let body = self.body(triple, n, scaled_sums);
+        let store = self.one_in(2).then(|| self.rounded(triple.c, true));
+        let mut intake = |format: Format| if scales.is_some() { Intake::default() } else { self.intake(format) };
+        let (a, b, c) = (intake(triple.a), intake(triple.b), intake(triple.c));
+        let nan = self.nan(triple.c);
+        let k = n * self.of(&[1usize, 1, 2, 4]);
+        Model { triple, k, a, b, c, scales, body, store, nan }
+    }
+
+    fn body(&mut self, triple: Triple, n: usize, scaled_sums: bool) -> Node {
+        let between = if self.one_in(3) { self.of(&[Format::F16, Format::F32, Format::Bf16]) } else { triple.c };
+        let shape = if scaled_sums { self.below(3) } else { self.below(8) };
+        let split = if scaled_sums { Split::blocks(n) } else { self.split(n) };
+        match shape {
+            0..=2 => {
+                let each = Box::new(self.step(between, false, true).into());
+                let order = match self.below(3) {
+                    0 => JoinOrder::Together { c: true },
+                    1 => JoinOrder::InTurn { c: self.place() },
+                    _ => JoinOrder::Pairwise { c: self.place() },
+                };
+                let join = Node::Join(Join { split, each, order, sum: self.sum(between, false) });
+                if scaled_sums { join } else { join.chained(n * 2) }
+            }
+            3 => {
+                // An instruction emulated by another: its steps from zero, c added apart.
+                let each = Box::new(Node::Chain(Chain {
+                    split,
+                    each: Box::new(self.step(between, true, false).into()),
+                    late_c: None,
+                }));
+                let (order, sum) = (JoinOrder::Together { c: true }, self.sum(between, false));
+                Node::Join(Join { split: Split::Whole, each, order, sum }).chained(n * 4)
+            }
+            4 => {
+                let late_c = Some(LateC { after: self.below(4) as usize, sum: self.sum(between, false) });
+                Node::Chain(Chain { split, each: Box::new(self.step(between, true, false).into()), late_c })
+            }
+            5 => {
+                let each = Node::Chain(Chain {
+                    split: Split::blocks(n),
+                    each: Box::new(self.step(between, true, false).into()),
+                    late_c: None,
+                });
+                let split = Split::Parts { count: self.of(&[2, 3, 4]) };
+                let order = JoinOrder::InTurn { c: CPlace::First };
+                Node::Join(Join { split, each: Box::new(each), order, sum: self.sum(between, false) })
+            }
+            _ => Node::Chain(Chain { split, each: Box::new(self.step(between, true, false).into()), late_c: None }),
+        }
+    }
+
+    fn place(&mut self) -> CPlace {
+        match self.below(3) {
+            0 => CPlace::First,
+            1 => CPlace::After(self.below(4) as usize),
+            _ => CPlace::Last,
+        }
+    }
+
+    fn split(&mut self, n: usize) -> Split {
+        match self.below(6) {
+            0 => Split::Blocks { of: n, descending: true },
+            1 => Split::Strided { count: n.max(2) },
+            2 => Split::Pattern { parts: vec![vec![0, 1], vec![2, 3]] },
+            3 => Split::Pattern { parts: vec![vec![2, 0], vec![1, 3, 4]] },
+            _ => Split::blocks(n),
+        }
+    }
+
+    fn step(&mut self, format: Format, c: bool, may_be_unrounded: bool) -> Step {
+        let product_limit = self.one_in(6).then(|| self.between(10, 128));
+        Step { c, product_limit, sum: self.sum(format, may_be_unrounded) }
+    }
+
+    fn sum(&mut self, format: Format, may_be_unrounded: bool) -> Sum {
+        let align = if self.one_in(4) { Align::Exact } else { Align::Largest(self.alignment()) };
+        let output = if may_be_unrounded && self.one_in(2) {
+            Output::Unrounded
+        } else {
+            Output::Rounded(self.rounded(format, false))
+        };
+        Sum { align, zero: self.of(&ZeroSign::ALL), output }
+    }
+
+    fn alignment(&mut self) -> Alignment {
+        let fraction_bits = self.between(0, 40) as u32;
+        let mut alignment = Alignment::new(fraction_bits, self.cut());
+        if self.one_in(3) {
+            let reach = self.one_in(2).then(|| self.between(0, 40) as u32);
+            let fraction_bits = self.between(0, 40) as u32;
+            alignment.c = Some(CAlignment { fraction_bits, cut: self.cut(), reach });
+        }
+        if self.one_in(3) {
+            alignment.products = self.of(&ProductExponent::ALL);
+            alignment.values = self.of(&ValueExponent::ALL);
+        }
+        if self.one_in(3) {
+            let e = self.between(-140, 20);
+            alignment.zero_products = if self.one_in(2) { ZeroProducts::Operand(e) } else { ZeroProducts::Product(e) };
+        }
+        alignment.zero_values = self.one_in(3).then(|| self.between(-140, 20));
+        alignment.floor = self.one_in(3).then(|| self.between(-160, 10));
+        alignment.carry_bits = self.one_in(6).then(|| self.between(1, 8) as u32);
+        alignment
+    }
+
+    fn cut(&mut self) -> Rounding {
+        if self.one_in(2) { Rounding::TowardZero } else { self.of(&Rounding::ALL) }
+    }
+
+    fn rounded(&mut self, format: Format, stored: bool) -> Rounded {
+        let full = format.precision();
+        let own = format.infinity_code(false).is_some() && self.one_in(3);
+        let precision = own.then(|| {
+            let most = if stored { full } else { (full + 6).min(53) };
+            self.between(2, most as i32) as u32
+        });
+        let (rounding, overflow) = (self.of(&Rounding::ALL), self.of(&OverflowTo::ALL));
+        let subnormals = if self.one_in(2) { Subnormals::Keep } else { self.of(&Subnormals::ALL) };
+        Rounded { format, precision, rounding, overflow, subnormals }
+    }
+
+    fn intake(&mut self, format: Format) -> Intake {
+        let subnormals = if self.one_in(3) { self.of(&Flush::ALL) } else { Flush::Keep };
+        let convert = self.one_in(5).then(|| {
+            let to = self.of(&[format, Format::Tf32, Format::F16, Format::Bf16, Format::E5m2]);
+            self.rounded(to, true)
+        });
+        Intake { subnormals, convert }
+    }
+
+    fn scales(&mut self, n: usize) -> Scales {
+        let on = self.of(&[ScaledPart::Products, ScaledPart::Sums]);
+        let group = n * self.of(&[1usize, 2]);
+        let mut format = || self.of(&[Format::E8m0, Format::Ue4m3]);
+        Scales { a: format(), b: format(), group, on }
+    }
+
+    fn nan(&mut self, format: Format) -> NanRule {
+        let plain = format.nan_code().unwrap_or(format.max_finite_code());
+        // All fraction bits set is a NaN wherever any code is one, but for FNUZ.
+        let full = format.infinity_code(false).map_or(plain, |infinity| {
+            infinity | infinity - 1 & format.code_mask() & if format == Format::Tf32 { !0x1FFF } else { !0 }
+        });
+        let word = self.of(&[plain, full]);
+        if self.one_in(2) {
+            return NanRule::Word(word);
+        }
+        use NanSource::{A, B, C};
+        let order = self.of(&[[A, B, C], [B, A, C], [C, A, B], [A, C, B]]);
+        NanRule::First { order, invalid: word }
+    }
+
+    fn integer_model(&mut self, triple: Triple) -> Model {
+        let n = self.of(&[1usize, 2, 4, 8, 16]);
+        let bits = triple.c.bits();
+        let wide = self.integer_sum(bits, triple);
+        let narrow_bits = self.between(bits as i32 / 2, bits as i32) as u32;
+        let step = |c, sum| Box::new(Node::Step(Step { c, product_limit: None, sum }));
+        let body = match self.below(3) {
+            0 => Node::Chain(Chain { split: self.split(n), each: step(true, wide), late_c: None }),
+            1 => {
+                let inner = self.integer_sum(narrow_bits, triple);
+                let order = JoinOrder::Together { c: true };
+                Node::Join(Join { split: self.split(n), each: step(false, inner), order, sum: wide }).chained(2 * n)
+            }
+            _ => {
+                let each = step(true, wide.clone());
+                let late_c = Some(LateC { after: self.below(3) as usize, sum: wide });
+                Node::Chain(Chain { split: self.split(n), each, late_c })
+            }
+        };
+        let plain = Intake::default();
+        Model { triple, k: n, a: plain, b: plain, c: plain, scales: None, body, store: None, nan: NanRule::Word(0) }
+    }
+
+    fn integer_sum(&mut self, bits: u32, triple: Triple) -> Sum {
+        let overflow = self.of(&[IntegerOverflow::Wrap, IntegerOverflow::Saturate]);
+        let form = IntegerOutput { bits, signed: triple.c.is_signed(), overflow };
+        Sum { align: Align::Exact, zero: ZeroSign::Positive, output: Output::Integer(form) }
+    }
+}

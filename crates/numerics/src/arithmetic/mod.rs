@@ -1,0 +1,71 @@
+//! Which function of raw bits does a matrix unit compute, down to the last output bit?
+//!
+//! A [`Model`] says it as data. One output element of a unit is d = c + Σ a·b, computed by a tree of *steps* over k. A
+//! step is a fused sum: its terms are aligned to the largest exponent among them, cut there, added exactly, and what
+//! leaves the step is rounded once ([`Sum`]). That one form covers the units whose arithmetic has been published:
+//!
+//! | hardware | as steps |
+//! | --- | --- |
+//! | NVIDIA tensor cores | n products and c, aligned to F fraction bits, cut toward zero; a chain of them over k |
+//! | AMD CDNA3 | a step over products whose unrounded sum is aligned again, with c, by a second one |
+//! | AMD CDNA2 | products rounded one by one, a tree of rounded adds, c added last |
+//! | IEEE fused multiply-add chains | steps of one product and c, aligned exactly |
+//! | integer units | exact steps, wrapped or saturated where the hardware does |
+//! | an instruction emulated by others | its operands' conversion ([`Intake`]), steps over a split of k, c added apart |
+//!
+//! How steps are put together is a [`Node`]: a [`Step`], a chain of a node over blocks of k, or a join of independent
+//! parts. A node is defined for every K, so one model describes the instruction and the product of any length that
+//! a kernel makes of it.
+//!
+//! **Two evaluators.** [`Evaluator`] is compiled for one K and works in 64- and 128-bit integers; sums that need more go
+//! through a long accumulator. [`slow`] walks the tree with exact binary fractions of any length and rounds by
+//! comparing distances. They share the model's data, its splits of k and the value of a code, and no arithmetic; tests hold
+//! them equal on random models and inputs.
+//!
+//! **Equality.** Two models that are equal as data are equal as functions. The reverse is false: parameters that no
+//! input reaches (a carry width that never overflows, the exponent of zeros under a floor above it) differ as data
+//! only. Whether two models are one function is a question for inputs, not for `==`.
+//!
+//! **What the family cannot express.** Units whose result depends on anything but one row of A, one column of B, c and
+//! their scales; steps chosen by data; stochastic rounding; operands split into pieces of several precisions; sums that
+//! normalise between the additions of one step other than as a tree of steps.
+//!
+//! Sources of the form: Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores" (PeerJ CS 7:e330,
+//! 2021); Khattak and Mikaitis, arXiv 2512.07004; MMA-Sim, arXiv 2511.10909; FPRev, arXiv 2411.00442.
+
+mod aligned;
+mod analysis;
+mod check;
+mod describe;
+mod distribution;
+mod draw;
+mod dyadic;
+mod evaluator;
+mod exactly;
+mod intake;
+mod library;
+mod model;
+mod node;
+mod operand;
+mod program;
+mod round;
+pub mod slow;
+mod slow_round;
+mod special;
+mod split;
+mod sum;
+mod value;
+
+pub use check::ModelError;
+pub use distribution::{Distribution, DotInputs};
+pub use draw::draw_model;
+pub use evaluator::{Evaluator, Inputs, Scratch, TileError};
+pub use intake::{Flush, Intake, Scales, ScaledPart};
+pub use library::{Confidence, Published, library};
+pub use model::{Model, NanRule, NanSource};
+pub use node::{CPlace, Chain, Join, JoinOrder, LateC, Node, Step};
+pub use split::Split;
+pub use sum::{
+    Align, Alignment, CAlignment, IntegerOutput, IntegerOverflow, Output, OverflowTo, ProductExponent, Rounded, Subnormals,
+    Sum, ValueExponent, ZeroProducts, ZeroSign,
+};
