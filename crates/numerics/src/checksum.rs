@@ -19,14 +19,17 @@
 //! element is seen.
 
 use crate::bound::{Tolerance, unit_roundoff};
-use crate::compare::{CompareError, Comparison, check_output};
+use crate::compare::{CompareError, Comparison, check_output, columns_of, rows_of};
 use crate::exact::Residual;
 use crate::line_sums::{self, Lanes, Norms, VECTORS};
 use crate::reference::{self, ReferenceError};
 use crate::sample::sample;
-use crate::{Format, Matrix, Operand, Triple, random};
+use crate::{Format, Matrix, Operand, Shape, Triple, random};
 use rayon::prelude::*;
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::ops::Deref;
+use std::sync::Arc;
 
 /// How much is sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +47,8 @@ pub struct Sampling {
 pub struct SampledCheck {
     /// The worst among all elements that were computed exactly, and how many of them lie outside the tolerance.
     pub elements: Comparison,
-    /// How many elements were computed exactly.
+    /// How many elements were compared with their exact sums; those of both a followed row and a followed column, or of
+    /// the sample, count again.
     pub computed: usize,
     /// Rows whose sums exceed their bound and which were not cleared, ascending.
     pub rows: Vec<usize>,
@@ -84,6 +88,27 @@ const FOLLOWED_COLUMNS: u64 = 0x636F_6C73;
 /// Mean square over the vectors, in units of |δ|², that right sums do not reach.
 const MEAN_SQUARE: f64 = 12.0;
 
+/// What the sums of a right output must be: made once for two operands, however many outputs are checked.
+#[derive(Debug)]
+pub struct Checksums<M = Arc<Matrix>> {
+    triple: Triple,
+    shape: Shape,
+    a: M,
+    b: M,
+    seed: u64,
+    rows: Expected,
+    columns: Expected,
+}
+
+/// The expected sums of the rows of an output, or of its columns.
+#[derive(Debug)]
+struct Expected {
+    vectors: Vec<Lanes>,
+    sums: Vec<Lanes>,
+    /// For each line Σ|a||b| summed over its elements, and a bound on the largest of them.
+    bounds: Vec<Norms>,
+}
+
 /// Checks an output by sums and samples, on all threads of the current pool; the result does not depend on them.
 ///
 /// # Errors
@@ -96,46 +121,69 @@ pub fn sampled_check(
     tolerance: Tolerance,
     sampling: Sampling,
 ) -> Result<SampledCheck, CheckError> {
-    let shape = reference::check(triple, a, b)?;
-    check_output(triple, shape, output)?;
-    let Some(b_rows) = line_sums::row_norms(b) else { return Err(reference::first_not_finite(Operand::B, b).into()) };
-    let Some(_) = line_sums::row_norms(a) else { return Err(reference::first_not_finite(Operand::A, a).into()) };
-    let row_bounds = line_sums::row_bounds(a, &b_rows);
-    let column_bounds = line_sums::column_bounds(b, &line_sums::column_norms(a));
+    let Sampling { elements, tile, seed } = sampling;
+    Ok(Checksums::new(triple, a, b, seed)?.check(output, tolerance, elements, tile)?)
+}
 
-    let judge = Judge { triple, a, b, output, tolerance };
-    let mut elements: Vec<Element> = sample(shape, sampling.tile, sampling.elements, sampling.seed)
-        .into_par_iter()
-        .map(|p| judge.element(p))
-        .collect();
-    let noise = judge.noise(&elements);
-    let relative_to = median_magnitude(&elements);
+impl<M: Deref<Target = Matrix> + Sync> Checksums<M> {
+    /// Sums the operands under the vectors of a seed.
+    ///
+    /// # Errors
+    /// [`ReferenceError`] when the operands do not fit the triple or each other, or hold an infinity or NaN.
+    pub fn new(triple: Triple, a: M, b: M, seed: u64) -> Result<Self, ReferenceError> {
+        let shape = reference::check(triple, &a, &b)?;
+        let Some(b_rows) = line_sums::row_norms(&b) else { return Err(reference::first_not_finite(Operand::B, &b)) };
+        let Some(_) = line_sums::row_norms(&a) else { return Err(reference::first_not_finite(Operand::A, &a)) };
+        let vectors = line_sums::signs(shape.n, seed, 1);
+        let sums = line_sums::row_sums(&a, &line_sums::row_sums(&b, &vectors));
+        let rows = Expected { vectors, sums, bounds: line_sums::row_bounds(&a, &b_rows) };
+        let vectors = line_sums::signs(shape.m, seed, 2);
+        let sums = line_sums::column_sums(&b, &line_sums::column_sums(&a, &vectors));
+        let bounds = line_sums::column_bounds(&b, &line_sums::column_norms(&a));
+        let columns = Expected { vectors, sums, bounds };
+        Ok(Checksums { triple, shape, a, b, seed, rows, columns })
+    }
 
-    let row_lines = Lines { bounds: &row_bounds, across: shape.n, terms: shape.n + shape.k, noise };
-    let column_lines = Lines { bounds: &column_bounds, across: shape.m, terms: shape.m + shape.k, noise };
-    let columns_of_v = line_sums::signs(shape.n, sampling.seed, 1);
-    let expected = line_sums::row_sums(a, &line_sums::row_sums(b, &columns_of_v));
-    let rows = row_lines.suspicious(&line_sums::row_sums(output, &columns_of_v), &expected, triple.c);
-    let rows_of_v = line_sums::signs(shape.m, sampling.seed, 2);
-    let expected = line_sums::column_sums(b, &line_sums::column_sums(a, &rows_of_v));
-    let columns = column_lines.suspicious(&line_sums::column_sums(output, &rows_of_v), &expected, triple.c);
+    /// Checks an output; `elements` and `tile` as in [`Sampling`].
+    ///
+    /// # Errors
+    /// [`CompareError`] when the output is not of the triple's output format or of the product's extents.
+    pub fn check(
+        &self,
+        output: &Matrix,
+        tolerance: Tolerance,
+        elements: usize,
+        tile: (usize, usize),
+    ) -> Result<SampledCheck, CompareError> {
+        let Checksums { triple, shape, seed, .. } = *self;
+        check_output(triple, shape, output)?;
+        let judge = Judge { triple, a: &self.a, b: &self.b, output, tolerance };
+        let places = sample(shape, tile, elements, seed);
+        let sampled: Vec<Element> = places.into_par_iter().map(|p| judge.element(p)).collect();
+        let noise = judge.noise(&sampled);
 
-    let key = |which| random::stream(sampling.seed, which);
-    let rows = judge.follow(rows, key(FOLLOWED_ROWS), &mut elements, |row| (0..shape.n).map(move |col| (row, col)));
-    let columns =
-        judge.follow(columns, key(FOLLOWED_COLUMNS), &mut elements, |col| (0..shape.m).map(move |row| (row, col)));
-    elements.sort_unstable_by_key(|e| (e.row, e.col));
-    elements.dedup_by_key(|e| (e.row, e.col));
-    let smallest_visible =
-        if triple.is_integer() { 1.0 } else { 2.0 * row_lines.largest_bound().min(column_lines.largest_bound()) };
-    Ok(SampledCheck {
-        elements: worst(&elements),
-        computed: elements.len(),
-        rows,
-        columns,
-        smallest_visible,
-        smallest_visible_relative: smallest_visible / relative_to,
-    })
+        let row_lines = Lines { bounds: &self.rows.bounds, across: shape.n, terms: shape.n + shape.k, noise };
+        let column_lines = Lines { bounds: &self.columns.bounds, across: shape.m, terms: shape.m + shape.k, noise };
+        let found = line_sums::row_sums(output, &self.rows.vectors);
+        let rows = row_lines.suspicious(&found, &self.rows.sums, triple.c);
+        let found = line_sums::column_sums(output, &self.columns.vectors);
+        let columns = column_lines.suspicious(&found, &self.columns.sums, triple.c);
+
+        let mut seen = Seen::of(&sampled);
+        let key = |which| random::stream(seed, which);
+        let rows = judge.follow(rows, key(FOLLOWED_ROWS), &mut seen, |rows| judge.rows(rows))?;
+        let columns = judge.follow(columns, key(FOLLOWED_COLUMNS), &mut seen, |columns| judge.columns(columns))?;
+        let largest = row_lines.largest_bound().min(column_lines.largest_bound());
+        let smallest_visible = if triple.is_integer() { 1.0 } else { 2.0 * largest };
+        Ok(SampledCheck {
+            elements: Comparison { outside: seen.outside.len(), ..seen.worst },
+            computed: seen.computed,
+            rows,
+            columns,
+            smallest_visible,
+            smallest_visible_relative: smallest_visible / median_magnitude(&sampled),
+        })
+    }
 }
 
 /// One element that was computed exactly.
@@ -185,16 +233,17 @@ impl Judge<'_> {
         Noise { relative, absolute: self.tolerance.absolute }
     }
 
-    /// Computes the elements of suspicious lines exactly; gives back the lines that stay suspicious.
+    /// Compares every element of suspicious lines with its exact sum; gives back the lines that stay suspicious.
     ///
-    /// Of many lines a few are drawn, and none is followed once an element outside the tolerance is known.
-    fn follow<P: Iterator<Item = (usize, usize)> + Send>(
+    /// Few lines are compared all at once. Of many a few are drawn and compared one after another, none once an element
+    /// outside the tolerance is known.
+    fn follow(
         &self,
         lines: Vec<usize>,
         key: u64,
-        elements: &mut Vec<Element>,
-        places: impl Fn(usize) -> P,
-    ) -> Vec<usize> {
+        seen: &mut Seen,
+        compare: impl Fn(&[usize]) -> Result<Compared, CompareError>,
+    ) -> Result<Vec<usize>, CompareError> {
         let many = lines.len() > FOLLOWED;
         let mut drawn = lines.clone();
         if many {
@@ -205,18 +254,87 @@ impl Judge<'_> {
             drawn.truncate(FOLLOWED);
         }
         let mut cleared = Vec::new();
-        for line in drawn {
-            if many && elements.iter().any(|e| e.outside) {
+        for lines in drawn.chunks(if many { 1 } else { FOLLOWED }) {
+            if many && !seen.outside.is_empty() {
                 break;
             }
-            let found: Vec<Element> =
-                places(line).collect::<Vec<_>>().into_par_iter().map(|p| self.element(p)).collect();
-            if !found.iter().any(|e| e.outside) {
-                cleared.push(line);
-            }
-            elements.extend(found);
+            let found = compare(lines)?;
+            cleared.extend(lines.iter().copied().filter(|line| !found.guilty.contains(line)));
+            seen.take(found);
         }
-        lines.into_iter().filter(|line| !cleared.contains(line)).collect()
+        Ok(lines.into_iter().filter(|line| !cleared.contains(line)).collect())
+    }
+
+    fn rows(&self, rows: &[usize]) -> Result<Compared, CompareError> {
+        let (a, output) = (rows_of(self.a, rows), rows_of(self.output, rows));
+        let place = |(i, col): (usize, usize)| (rows[i], col);
+        self.lines(&a, self.b, &output, place, |(row, _)| row)
+    }
+
+    fn columns(&self, columns: &[usize]) -> Result<Compared, CompareError> {
+        let (b, output) = (columns_of(self.b, columns), columns_of(self.output, columns));
+        let place = |(row, i): (usize, usize)| (row, columns[i]);
+        self.lines(self.a, &b, &output, place, |(_, col)| col)
+    }
+
+    /// Compares lines by a reference of their own, which is far less work than as many exact sums.
+    fn lines(
+        &self,
+        a: &Matrix,
+        b: &Matrix,
+        output: &Matrix,
+        place: impl Fn((usize, usize)) -> (usize, usize),
+        line: impl Fn((usize, usize)) -> usize,
+    ) -> Result<Compared, CompareError> {
+        // Operands were found to fit and to be finite.
+        let Ok(reference) = reference::reference(self.triple, a, b) else { return Ok(Compared::default()) };
+        let worst = reference.compare(output, self.tolerance)?;
+        let outside: Vec<_> = reference.outside(output, self.tolerance).into_iter().map(&place).collect();
+        let (row, col) = place((worst.row, worst.col));
+        Ok(Compared {
+            worst: Some(Comparison { row, col, ..worst }),
+            guilty: outside.iter().map(|&p| line(p)).collect(),
+            outside,
+            computed: output.rows * output.cols,
+        })
+    }
+}
+
+/// What a comparison of whole lines found.
+#[derive(Default)]
+struct Compared {
+    worst: Option<Comparison>,
+    outside: Vec<(usize, usize)>,
+    /// Lines with elements outside the tolerance.
+    guilty: BTreeSet<usize>,
+    computed: usize,
+}
+
+/// What is known of the elements that were looked at one by one.
+struct Seen {
+    worst: Comparison,
+    outside: BTreeSet<(usize, usize)>,
+    computed: usize,
+}
+
+impl Seen {
+    fn of(sampled: &[Element]) -> Seen {
+        let outside = sampled.iter().filter(|e| e.outside).map(|e| (e.row, e.col)).collect();
+        Seen { worst: worst(sampled), outside, computed: sampled.len() }
+    }
+
+    /// Of equally bad elements the first in row-major order is kept.
+    fn take(&mut self, found: Compared) {
+        if let Some(worst) = found.worst {
+            let sooner = (worst.row, worst.col) < (self.worst.row, self.worst.col);
+            self.worst = match worst.residual.relative.total_cmp(&self.worst.residual.relative) {
+                Ordering::Greater => worst,
+                Ordering::Equal if sooner => worst,
+                _ => self.worst,
+            };
+        }
+        self.outside.extend(found.outside);
+        self.computed += found.computed;
     }
 }
 

@@ -77,6 +77,21 @@ impl<M: Deref<Target = Matrix> + Sync> Reference<M> {
         Ok(scan.compare())
     }
 
+    /// The elements outside the tolerance, in row-major order; for outputs that [`Reference::compare`] takes.
+    pub(crate) fn outside(&self, output: &Matrix, tolerance: Tolerance) -> Vec<(usize, usize)> {
+        let exact_below = self.quantum() * 2f64.powi(53);
+        let scan = Scan { reference: self, output, tolerance, slack: self.slack(), exact_below };
+        (0..self.shape.m)
+            .into_par_iter()
+            .map_init(Vec::new, |device, row| {
+                scan.decode(device, row);
+                let outside = |col: &usize| scan.is_outside(row, *col, device[*col]);
+                (0..self.shape.n).filter(outside).map(|col| (row, col)).collect::<Vec<_>>()
+            })
+            .flatten_iter()
+            .collect()
+    }
+
     /// A bound on the relative error of Σ|a||b|: γ_K with room for the roundings of its own use.
     fn slack(&self) -> f64 {
         let gamma = self.shape.k as f64 * U;
@@ -90,6 +105,21 @@ impl<M: Deref<Target = Matrix> + Sync> Reference<M> {
             if product >= f64::MIN_POSITIVE { product } else { 0.0 }
         })
     }
+}
+
+/// Some rows of a matrix, in the order given.
+pub(crate) fn rows_of(matrix: &Matrix, rows: &[usize]) -> Matrix {
+    let bytes = rows.iter().flat_map(|&row| matrix.row(row)).copied().collect();
+    Matrix { rows: rows.len(), bytes, ..Matrix::zeroed(matrix.format, 0, matrix.cols) }
+}
+
+/// Some columns of a matrix, in the order given.
+pub(crate) fn columns_of(matrix: &Matrix, columns: &[usize]) -> Matrix {
+    let mut out = Matrix::zeroed(matrix.format, matrix.rows, columns.len());
+    for row in 0..matrix.rows {
+        columns.iter().enumerate().for_each(|(i, &column)| out.set(row, i, matrix.get(row, column)));
+    }
+    out
 }
 
 /// Whether an output has the format and the extents of a product.
@@ -166,10 +196,18 @@ impl<M: Deref<Target = Matrix> + Sync> Scan<'_, M> {
             let bracket = self.bracket(row, col, value);
             summary.low = summary.low.max(bracket.low);
             summary.high = summary.high.max(bracket.high);
-            let outside = bracket.outside.unwrap_or_else(|| self.exact_residual(row, col).1);
-            summary.outside += usize::from(outside);
+            summary.outside += usize::from(self.decided(bracket, row, col));
         }
         summary
+    }
+
+    fn is_outside(&self, row: usize, col: usize, device: f64) -> bool {
+        self.decided(self.bracket(row, col, device), row, col)
+    }
+
+    /// Whether an element lies outside the tolerance, computed exactly where its bracket does not say.
+    fn decided(&self, bracket: Bracket, row: usize, col: usize) -> bool {
+        bracket.outside.unwrap_or_else(|| self.exact_residual(row, col).1)
     }
 
     /// The worst element of a row among those that may reach `low`, with its exact relative residual.

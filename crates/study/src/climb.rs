@@ -67,6 +67,8 @@ pub struct Prepared {
     pub compiled: Compiled,
     /// Repetitions so far.
     pub samples: Vec<Sample>,
+    /// Rows and columns of its launch tile, whose edges the gate looks at; those of [`crate::gate::TILE`] where it tells none.
+    pub tile: (usize, usize),
     /// What the gate saw before timing.
     pub before: Option<View>,
     /// How its turns ended.
@@ -96,7 +98,8 @@ impl Prepared {
             }
             (Work::Gemm | Work::Rung, Some(shape)) => {
                 at(index, Stage::Inputs);
-                let inputs = spent.gate(|| gatekeeper.inputs(identity)).map_err(|why| Stopped::new(Outcome::Absent, why))?;
+                let inputs =
+                    spent.gate(|| gatekeeper.inputs(identity)).map_err(|why| Stopped::new(Outcome::Absent, why))?;
                 at(index, Stage::Compile);
                 let mut gemm = device.compile(&GemmSpec {
                     path: identity.path.clone(),
@@ -114,7 +117,10 @@ impl Prepared {
                 return Err(Stopped::new(Outcome::Failed, "a product without a shape cannot be measured"));
             }
         };
-        Ok(Prepared { index, identity: identity.clone(), compiled, samples: vec![], before: None, end: None, spent })
+        let extents = device.tile_extents(&identity.path, identity.triple, &identity.tile);
+        let tile = extents.map_or(crate::gate::TILE, |extents| (extents.m, extents.n));
+        let identity = identity.clone();
+        Ok(Prepared { index, identity, compiled, samples: vec![], tile, before: None, end: None, spent })
     }
 
     /// Operations of one repetition, where that is a throughput.
@@ -138,7 +144,7 @@ impl Prepared {
                 spent.gate(|| gemm.poison())?;
                 spent.run(|| gemm.run(1, cache_of(self.identity.cache)))?;
                 let view = spent.gate(|| {
-                    let view = gatekeeper.look(inputs, &gemm.output()?).map_err(no_output)?;
+                    let view = gatekeeper.look(inputs, &gemm.output()?, self.tile).map_err(no_output)?;
                     gemm.poison()?;
                     Ok::<View, Stopped>(view)
                 })?;
@@ -153,7 +159,7 @@ impl Prepared {
         match &mut self.compiled {
             Compiled::Ceiling(_) => Ok(None),
             Compiled::Product { gemm, inputs } => self.spent.gate(|| {
-                let view = gatekeeper.look(inputs, &gemm.output()?).map_err(no_output)?;
+                let view = gatekeeper.look(inputs, &gemm.output()?, self.tile).map_err(no_output)?;
                 Ok(Some(view))
             }),
         }

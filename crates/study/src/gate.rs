@@ -1,17 +1,25 @@
 //! Is a device's output right, and could this check have said no?
 //!
-//! Inputs, reference and the proof on planted faults are made once per (type triple, shape, recipe) and shared by all
-//! paths. What counts as right is the ledger's business ([`rigel_ledger::gate`]); here outputs are looked at.
+//! Inputs and what outputs are checked against are made once per (type triple, shape, recipe) and shared by all paths, and so is
+//! the proof that the check can fail ([`crate::faults`]). What counts as right is the ledger's business
+//! ([`rigel_ledger::gate`]); here outputs are looked at.
 
-use crate::faults::Proven;
+mod places;
+#[cfg(test)]
+mod tests;
+
+pub use places::TILE;
+
+use crate::faults;
 use rigel_ledger::gate::{self, Check, Element, FaultTrial, Gate, Judgement, Look, Proof, Suspicious};
 use rigel_ledger::plan::Thresholds;
 use rigel_ledger::rows::{GateMethod, Identity};
 use rigel_numerics::bound::{self, Tolerance, round_up_3};
-use rigel_numerics::checksum::{SampledCheck, Sampling, sampled_check};
+use rigel_numerics::checksum::{Checksums, SampledCheck};
 use rigel_numerics::exact::{self, Dot, NotFinite};
-use rigel_numerics::reference::Reference;
-use rigel_numerics::{Matrix, Operand, Recipe, Shape, Triple, random};
+use rigel_numerics::reference::{Reference, reference};
+use rigel_numerics::{Format, Matrix, Operand, Recipe, Shape, Triple};
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,15 +27,8 @@ use std::sync::Arc;
 // Devices poison with the byte that the ledger looks for.
 const _: () = assert!(rigel_device::POISON == gate::POISON);
 
-/// Random witness elements, besides corners, edges and the worst one.
-const RANDOM_WITNESS: u64 = 16;
 /// Elements that a sampled check computes exactly.
 const SAMPLED: usize = 256;
-
-/// Whether a recipe's product cannot fail a gate: every term is alike, so a swapped element or a transposed operand is not seen.
-pub fn blind(recipe: Option<Recipe>) -> bool {
-    matches!(recipe, Some(Recipe::Zeros | Recipe::Constant))
-}
 
 /// Inputs of cells that share them, with what is known of their product.
 pub struct Inputs {
@@ -39,10 +40,25 @@ pub struct Inputs {
     pub tolerance: Tolerance,
     triple: Triple,
     shape: Shape,
-    /// None above the size of a full check.
-    reference: Option<Reference<Arc<Matrix>>>,
-    trials: Vec<FaultTrial>,
-    elements: Vec<(usize, usize)>,
+    against: Against,
+    /// What the check said of planted faults, once it was asked.
+    proof: RefCell<Option<Trials>>,
+}
+
+/// What outputs are checked against.
+enum Against {
+    /// Every element.
+    Whole(Reference<Arc<Matrix>>),
+    /// Sums and a sample of elements, above the size of a full check.
+    Sums(Checksums<Arc<Matrix>>),
+}
+
+/// What a check said of planted faults.
+struct Trials {
+    /// The smallest error that the check would have seen in the output into which they were planted, 0 for a full
+    /// check: it grows with the output's own rounding errors, which hide others.
+    visible: f64,
+    trials: Rc<[FaultTrial]>,
 }
 
 impl Inputs {
@@ -50,6 +66,21 @@ impl Inputs {
     fn exact(&self, row: usize, col: usize) -> Result<Dot, NotFinite> {
         let terms = (0..self.shape.k).map(|k| (self.a.get(row, k), self.b.get(k, col)));
         exact::dot(self.triple.a, self.triple.b, terms)
+    }
+
+    /// Some rows of the product, checked element by element.
+    fn rows(&self, rows: &[usize]) -> Result<Inputs, String> {
+        let a = Arc::new(faults::rows_of(&self.a, rows));
+        let part = reference(self.triple, Arc::clone(&a), Arc::clone(&self.b)).map_err(|e| e.to_string())?;
+        Ok(Inputs {
+            a,
+            b: Arc::clone(&self.b),
+            tolerance: self.tolerance,
+            triple: self.triple,
+            shape: part.shape,
+            against: Against::Whole(part),
+            proof: RefCell::new(None),
+        })
     }
 }
 
@@ -67,7 +98,7 @@ pub struct View {
     /// Witness elements: row, column, code; the worst one included.
     pub witness: Vec<(u32, u32, u64)>,
     /// A format that operands seem to have been cut to.
-    pub operands: Option<rigel_numerics::Format>,
+    pub operands: Option<Format>,
     /// Sums of a sampled check that no element explains.
     pub sums: Option<Suspicious>,
     /// Whether the residual lies outside the tolerance.
@@ -75,6 +106,11 @@ pub struct View {
 }
 
 impl View {
+    /// Whether nothing speaks against the output.
+    fn passes(&self) -> bool {
+        matches!(self.check, Check::Residual(_)) && !self.outside && self.sums.is_none()
+    }
+
     /// Whether this look is worse than an earlier one.
     pub fn worse_than(&self, other: &View) -> bool {
         let rank = |view: &View| match view.check {
@@ -95,7 +131,7 @@ pub struct Gatekeeper {
     seed: u64,
     thresholds: Thresholds,
     inputs: HashMap<Key, Rc<Inputs>>,
-    operands: HashMap<(Operand, rigel_numerics::Format, Shape, Recipe, u64), Arc<Matrix>>,
+    operands: HashMap<(Operand, Format, Shape, Recipe, u64), Arc<Matrix>>,
 }
 
 impl Gatekeeper {
@@ -112,7 +148,7 @@ impl Gatekeeper {
 
     /// Whether a cell's recipe cannot fail its gate.
     pub fn is_blind(&self, identity: &Identity) -> bool {
-        blind(identity.recipe)
+        identity.recipe.is_some_and(Recipe::is_blind)
     }
 
     /// Inputs of a product; the reason when its recipe does not fit its types at this K.
@@ -128,77 +164,115 @@ impl Gatekeeper {
         let a = self.operand(Operand::A, identity.triple.a, shape, recipe, identity.seed);
         let b = self.operand(Operand::B, identity.triple.b, shape, recipe, identity.seed);
         let full = shape.operations() / 2 <= self.thresholds.full_check;
-        let made = || rigel_numerics::reference::reference(identity.triple, Arc::clone(&a), Arc::clone(&b));
-        let reference = if full { Some(made().map_err(|e| e.to_string())?) } else { None };
-        let proven = Proven { triple: identity.triple, shape, a: &a, b: &b, reference: reference.as_ref() };
-        let trials = proven.trials(self.seed);
-        let tolerance = bound::tolerance(identity.triple, shape.k, recipe);
-        let elements = witness_elements(shape, self.seed);
         let triple = identity.triple;
-        let inputs = Rc::new(Inputs { a, b, tolerance, triple, shape, reference, trials, elements });
+        let against = if full {
+            Against::Whole(reference(triple, Arc::clone(&a), Arc::clone(&b)).map_err(|e| e.to_string())?)
+        } else {
+            Against::Sums(Checksums::new(triple, Arc::clone(&a), Arc::clone(&b), self.seed).map_err(|e| e.to_string())?)
+        };
+        let tolerance = bound::tolerance(triple, shape.k, recipe);
+        let inputs = Rc::new(Inputs { a, b, tolerance, triple, shape, against, proof: RefCell::new(None) });
         self.inputs.insert(key, Rc::clone(&inputs));
         Ok(inputs)
     }
 
-    fn operand(
-        &mut self,
-        operand: Operand,
-        format: rigel_numerics::Format,
-        shape: Shape,
-        recipe: Recipe,
-        seed: u64,
-    ) -> Arc<Matrix> {
+    fn operand(&mut self, operand: Operand, format: Format, shape: Shape, recipe: Recipe, seed: u64) -> Arc<Matrix> {
         let (rows, cols) = if operand == Operand::A { (shape.m, shape.k) } else { (shape.k, shape.n) };
         let make = || Arc::new(recipe.matrix(format, seed, operand, rows, cols));
         Arc::clone(self.operands.entry((operand, format, shape, recipe, seed)).or_insert_with(make))
     }
 
-    /// Looks at an output.
+    /// Looks at an output; `tile` is rows × columns of the launch tile that made it, whose edges are looked at.
+    ///
+    /// A sampled check that finds nothing is put to the proof on this very output, unless it already was on one whose
+    /// rounding errors hide as much.
     ///
     /// # Errors
     /// Why it is no output of this product: other extents, another format.
-    pub fn look(&self, inputs: &Inputs, output: &Matrix) -> Result<View, String> {
-        let Inputs { triple, tolerance, .. } = *inputs;
-        if let Some(reference) = &inputs.reference {
-            let worst = reference.compare(output, tolerance).map_err(|e| e.to_string())?;
-            return Ok(self.witness(inputs, output, (worst.row, worst.col), None));
+    pub fn look(&self, inputs: &Inputs, output: &Matrix, tile: (usize, usize)) -> Result<View, String> {
+        let mut view = self.view(inputs, output, tile, places::witness(inputs.shape, tile, self.seed))?;
+        if view.outside && !inputs.triple.is_integer() {
+            let (a, b) = (|row, k| inputs.a.get(row, k), |k, col| inputs.b.get(k, col));
+            let Inputs { triple, tolerance, .. } = *inputs;
+            view.operands = gate::operands_cut(triple, tolerance, &view.witness, a, b, inputs.shape.k);
         }
-        let sampling = Sampling { elements: SAMPLED, tile: (64, 64), seed: self.seed };
-        let check = sampled_check(triple, &inputs.a, &inputs.b, output, tolerance, sampling);
-        let check = check.map_err(|e| e.to_string())?;
-        Ok(self.witness(inputs, output, (check.elements.row, check.elements.col), Some(&check)))
+        if let Some(visible) = view.visible.filter(|_| view.passes()) {
+            let proven = inputs.proof.borrow().as_ref().is_some_and(|proof| proof.visible >= visible);
+            if !proven {
+                let base = faults::Base { a: &inputs.a, b: &inputs.b, output };
+                let rows = faults::rows(inputs.shape.m, self.seed);
+                let trials = base.trials(&rows, self.seed, |faulty| self.trial(inputs, faulty, tile))?;
+                *inputs.proof.borrow_mut() = Some(Trials { visible, trials: trials.into() });
+            }
+        }
+        Ok(view)
     }
 
-    /// Looks at the witness elements and the worst; `sampled` is the check that found it, unless every element was compared.
-    fn witness(&self, inputs: &Inputs, output: &Matrix, worst: (usize, usize), sampled: Option<&SampledCheck>) -> View {
-        let elements: BTreeSet<(usize, usize)> = inputs.elements.iter().copied().chain([worst]).collect();
-        let triple = inputs.triple;
-        let mut look = Look::new(triple, inputs.tolerance);
+    /// What the check says of an output, before anything explains it; `elements` are looked at besides the worst.
+    fn view(
+        &self,
+        inputs: &Inputs,
+        output: &Matrix,
+        tile: (usize, usize),
+        mut elements: BTreeSet<(usize, usize)>,
+    ) -> Result<View, String> {
+        let Inputs { triple, tolerance, .. } = *inputs;
+        let (worst, sampled) = match &inputs.against {
+            Against::Whole(whole) => (whole.compare(output, tolerance).map_err(|e| e.to_string())?, None),
+            Against::Sums(sums) => {
+                let check = sums.check(output, tolerance, SAMPLED, tile).map_err(|e| e.to_string())?;
+                (check.elements, Some(check))
+            }
+        };
+        elements.insert((worst.row, worst.col));
+        let mut look = Look::new(triple, tolerance);
         let mut witness = Vec::with_capacity(elements.len());
-        for &(row, column) in &elements {
+        for (row, column) in elements {
             let code = output.get(row, column);
             witness.push((row as u32, column as u32, code));
             look.take(Element { row, column }, code, inputs.exact(row, column).ok().as_ref());
         }
         let outside = look.is_outside();
-        let operands = if outside && !triple.is_integer() {
-            let (a, b) = (|row, k| inputs.a.get(row, k), |k, col| inputs.b.get(k, col));
-            gate::operands_cut(triple, inputs.tolerance, &witness, a, b, inputs.shape.k)
-        } else {
-            None
-        };
-        View {
+        let suspicious = |check: &SampledCheck| Suspicious { rows: check.rows.len(), columns: check.columns.len() };
+        Ok(View {
             check: look.check(),
             method: if sampled.is_some() { GateMethod::Sampled } else { GateMethod::Full },
             ulps: look.ulps(),
-            visible: sampled.map(|check| round_up_3(check.smallest_visible_relative)),
+            visible: sampled.as_ref().map(|check| round_up_3(check.smallest_visible_relative)),
             witness,
-            operands,
-            sums: sampled
-                .filter(|check| !check.passes() && !outside)
-                .map(|check| Suspicious { rows: check.rows.len(), columns: check.columns.len() }),
+            operands: None,
+            sums: sampled.as_ref().filter(|check| !check.passes() && !outside).map(suspicious),
             outside,
+        })
+    }
+
+    /// What the check says of an output with a planted fault. That it stands in the way of `right` is for the judge to say.
+    fn trial(&self, inputs: &Inputs, faulty: &Matrix, tile: (usize, usize)) -> Result<faults::Said, String> {
+        let view = self.view(inputs, faulty, tile, BTreeSet::new())?;
+        Ok(match view.check {
+            Check::Residual(error) => (error, view.sums),
+            Check::NonFinite(_) | Check::Unwritten(_) => (f64::INFINITY, view.sums),
+        })
+    }
+
+    /// What the check says of planted faults.
+    ///
+    /// A sampled check is proven by a look at an output that passes. Where none did, only the faults' own size matters, to
+    /// say which of them a wider limit would not have seen, and a full check of a few rows tells it.
+    fn proof(&self, inputs: &Inputs) -> Result<Rc<[FaultTrial]>, String> {
+        if let Some(proof) = inputs.proof.borrow().as_ref() {
+            return Ok(Rc::clone(&proof.trials));
         }
+        let rows = faults::rows(inputs.shape.m, self.seed);
+        let part = inputs.rows(&rows)?;
+        let Against::Whole(right) = &part.against else { return Err("rows of a product have a reference".into()) };
+        let output = faults::rounded(right);
+        let base = faults::Base { a: &part.a, b: &part.b, output: &output };
+        let all: Vec<usize> = (0..rows.len()).collect();
+        let trials: Rc<[FaultTrial]> = base.trials(&all, self.seed, |faulty| self.trial(&part, faulty, TILE))?.into();
+        let visible = if matches!(inputs.against, Against::Whole(_)) { 0.0 } else { -1.0 };
+        *inputs.proof.borrow_mut() = Some(Trials { visible, trials: Rc::clone(&trials) });
+        Ok(trials)
     }
 
     /// Judges a cell by the worse of what was seen before and after timing, so that outcome, reason and witness speak of the
@@ -206,12 +280,14 @@ impl Gatekeeper {
     pub fn judge(&self, identity: &Identity, inputs: &Inputs, before: &View, after: Option<&View>) -> Judgement {
         let worse_after = after.filter(|after| after.worse_than(before));
         let view = worse_after.unwrap_or(before);
+        // Without trials no output is right.
+        let trials = if self.is_blind(identity) { Rc::default() } else { self.proof(inputs).unwrap_or_default() };
         gate::judge(&Gate {
             triple: identity.triple,
             tolerance: gate_tolerance(inputs.tolerance),
             model_bound: None,
             coarse_cap: self.thresholds.coarse_cap,
-            proof: if blind(identity.recipe) { Proof::Blind } else { Proof::Trials(&inputs.trials) },
+            proof: if self.is_blind(identity) { Proof::Blind } else { Proof::Trials(&trials) },
             before: if worse_after.is_some() { Check::Residual(0.0) } else { view.check },
             after: worse_after.map(|view| view.check),
             sums: view.sums,
@@ -223,202 +299,4 @@ impl Gatekeeper {
 /// The ledger's form of a tolerance. The absolute part, which only underflow needs, is left out of stored errors.
 fn gate_tolerance(tolerance: Tolerance) -> gate::Tolerance {
     if tolerance.exact { gate::Tolerance::Exact } else { gate::Tolerance::Relative(tolerance.relative) }
-}
-
-/// Corners, the middle, tile edges and seeded random elements; all of them where there are few.
-fn witness_elements(shape: Shape, seed: u64) -> Vec<(usize, usize)> {
-    let total = shape.m as u64 * shape.n as u64;
-    if total <= RANDOM_WITNESS {
-        return (0..shape.m).flat_map(|r| (0..shape.n).map(move |c| (r, c))).collect();
-    }
-    let edges = |extent: usize| {
-        let near = [0, 1, 7, 8, 15, 16, 31, 32, 63, 64, extent / 2, extent - 1];
-        near.into_iter().filter(move |&e| e < extent).collect::<Vec<_>>()
-    };
-    let (rows, cols) = (edges(shape.m), edges(shape.n));
-    let key = random::stream(seed, 0x7769_746e);
-    let mut elements: BTreeSet<(usize, usize)> =
-        [(0, 0), (shape.m - 1, shape.n - 1), (0, shape.n - 1), (shape.m - 1, 0)].into();
-    for i in 0..4 {
-        let r = rows[random::below(key, 2 * i, rows.len() as u64) as usize];
-        let c = cols[random::below(key, 2 * i + 1, cols.len() as u64) as usize];
-        elements.insert((r, c));
-    }
-    let mut index = 100;
-    let wanted = elements.len() + (RANDOM_WITNESS as usize).min(total as usize - elements.len());
-    while elements.len() < wanted {
-        let r = random::below(key, index, shape.m as u64) as usize;
-        let c = random::below(key, index + 1, shape.n as u64) as usize;
-        elements.insert((r, c));
-        index += 2;
-    }
-    elements.into_iter().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rigel_ledger::rows::{CacheState, Work};
-    use rigel_ledger::{Outcome, Probe};
-    use rigel_numerics::sample::sample;
-    use rigel_numerics::{Format, Overflow, Rounding};
-
-    const SHAPE: Shape = Shape::new(200, 150, 40);
-    const F32: Triple = Triple::new(Format::F32, Format::F32, Format::F32);
-
-    fn identity(recipe: Recipe) -> Identity {
-        Identity {
-            probe: Probe::Throughput,
-            work: Work::Gemm,
-            path: "path".into(),
-            triple: F32,
-            shape: Some(SHAPE),
-            tile: String::new(),
-            recipe: Some(recipe),
-            seed: 3,
-            cache: CacheState::Warm,
-        }
-    }
-
-    /// A gatekeeper that compares every element of products up to `full_check` multiplications.
-    fn gatekeeper(full_check: u64) -> Gatekeeper {
-        let thresholds = Thresholds {
-            accelerated: 1.5,
-            win: 1.1,
-            same: [0.9, 1.1],
-            ceiling_share: 0.6,
-            plateau: 0.02,
-            coarse_cap: 0.01,
-            full_check,
-        };
-        Gatekeeper::new(11, thresholds)
-    }
-
-    /// The exact product plus `error` in units of Σ|a||b|, rounded to f32.
-    fn element(inputs: &Inputs, (row, col): (usize, usize), error: f64) -> u64 {
-        let dot = inputs.exact(row, col).unwrap();
-        F32.c.encode(dot.sum.to_f64() + error * dot.magnitude.to_f64(), Rounding::NearestEven, Overflow::Ieee)
-    }
-
-    fn right(inputs: &Inputs) -> Matrix {
-        let mut output = Matrix::zeroed(F32.c, SHAPE.m, SHAPE.n);
-        for row in 0..SHAPE.m {
-            (0..SHAPE.n).for_each(|col| output.set(row, col, element(inputs, (row, col), 0.0)));
-        }
-        output
-    }
-
-    fn unseen(seed: u64, place: (usize, usize)) -> bool {
-        let sampled = sample(SHAPE, (64, 64), SAMPLED, seed);
-        !sampled.contains(&place) && !witness_elements(SHAPE, seed).contains(&place)
-    }
-
-    #[test]
-    fn a_sampled_check_finds_single_elements_and_puts_them_into_the_witness() {
-        let mut gatekeeper = gatekeeper(0);
-        let identity = identity(Recipe::NearNormal);
-        let inputs = gatekeeper.inputs(&identity).unwrap();
-        let output = right(&inputs);
-        let view = gatekeeper.look(&inputs, &output).unwrap();
-        assert_eq!((view.method, view.sums), (GateMethod::Sampled, None));
-        assert_eq!(gatekeeper.judge(&identity, &inputs, &view, None).outcome, Outcome::Right);
-        // On both sides of tile edges, and amid a tile.
-        let places = [(63, 63), (64, 65), (127, 64), (128, 128), (31, 77), (199, 101)];
-        let unsampled: Vec<_> = places.into_iter().filter(|&place| unseen(11, place)).collect();
-        assert!(unsampled.len() >= 3);
-        for place in unsampled {
-            let mut wrong = output.clone();
-            wrong.set(place.0, place.1, element(&inputs, place, 0.3));
-            let view = gatekeeper.look(&inputs, &wrong).unwrap();
-            assert!(view.witness.iter().any(|w| (w.0 as usize, w.1 as usize) == place), "{place:?}");
-            assert_eq!(gatekeeper.judge(&identity, &inputs, &view, None).outcome, Outcome::Wrong, "{place:?}");
-        }
-        // One element in every row, all behind the second tile edge.
-        let mut wrong = output.clone();
-        (0..SHAPE.m).filter(|&row| unseen(11, (row, 131))).for_each(|row| {
-            wrong.set(row, 131, element(&inputs, (row, 131), 0.3));
-        });
-        let view = gatekeeper.look(&inputs, &wrong).unwrap();
-        assert_eq!(gatekeeper.judge(&identity, &inputs, &view, None).outcome, Outcome::Wrong);
-    }
-
-    #[test]
-    fn sums_that_no_element_explains_are_mistrusted() {
-        let mut gatekeeper = gatekeeper(0);
-        let identity = identity(Recipe::NearNormal);
-        let inputs = gatekeeper.inputs(&identity).unwrap();
-        let fine = right(&inputs);
-        let mut off = fine.clone();
-        let error = 0.9 * inputs.tolerance.relative;
-        for place in (20..60).flat_map(|row| (0..SHAPE.n).map(move |col| (row, col))).filter(|&p| unseen(11, p)) {
-            off.set(place.0, place.1, element(&inputs, place, error));
-        }
-        let (before, after) = (gatekeeper.look(&inputs, &off).unwrap(), gatekeeper.look(&inputs, &fine).unwrap());
-        assert!(!before.outside && before.sums.is_some(), "{before:?}");
-        let judgement = gatekeeper.judge(&identity, &inputs, &before, Some(&after));
-        assert_eq!(judgement.outcome, Outcome::Mistrusted);
-        assert!(judgement.reason.starts_with(Suspicious::PREFIX), "{}", judgement.reason);
-        assert!(before.worse_than(&after) && !after.worse_than(&before));
-    }
-
-    #[test]
-    fn reason_and_witness_are_of_the_worse_view() {
-        for full_check in [0, u64::MAX] {
-            let mut gatekeeper = gatekeeper(full_check);
-            let identity = identity(Recipe::NearNormal);
-            let inputs = gatekeeper.inputs(&identity).unwrap();
-            let fine = right(&inputs);
-            let spoiled = |code| {
-                let mut output = fine.clone();
-                output.set(0, 0, code);
-                gatekeeper.look(&inputs, &output).unwrap()
-            };
-            // From good to bad.
-            let views = [
-                gatekeeper.look(&inputs, &fine).unwrap(),
-                spoiled(element(&inputs, (0, 0), 1e-3)),
-                spoiled(element(&inputs, (0, 0), 0.4)),
-                spoiled(0x7F80_0000),
-                spoiled(0xA5A5_A5A5),
-            ];
-            for (i, before) in views.iter().enumerate() {
-                for (j, after) in views.iter().enumerate() {
-                    assert_eq!(after.worse_than(before), j > i);
-                    let both = gatekeeper.judge(&identity, &inputs, before, Some(after));
-                    let worse = gatekeeper.judge(&identity, &inputs, if j > i { after } else { before }, None);
-                    assert_eq!((both.outcome, both.error), (worse.outcome, worse.error));
-                    let when = if j > i { "after timing" } else { "before timing" };
-                    assert!(both.reason.is_empty() || both.reason.contains(when), "{}", both.reason);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_no_output_is_an_error_and_not_unwritten() {
-        for full_check in [0, u64::MAX] {
-            let mut gatekeeper = gatekeeper(full_check);
-            let inputs = gatekeeper.inputs(&identity(Recipe::NearNormal)).unwrap();
-            for misfit in [Matrix::zeroed(F32.c, SHAPE.m, SHAPE.n - 1), Matrix::zeroed(Format::F16, SHAPE.m, SHAPE.n)] {
-                assert!(!gatekeeper.look(&inputs, &misfit).unwrap_err().is_empty());
-            }
-        }
-    }
-
-    #[test]
-    fn a_blind_product_is_judged_by_its_own_residual() {
-        let mut gatekeeper = gatekeeper(u64::MAX);
-        for recipe in [Recipe::Zeros, Recipe::Constant] {
-            let identity = identity(recipe);
-            let inputs = gatekeeper.inputs(&identity).unwrap();
-            let fine = right(&inputs);
-            let mut wrong = fine.clone();
-            wrong.set(64, 64, 0x4270_0000);
-            let outcome = |output: &Matrix| {
-                let view = gatekeeper.look(&inputs, output).unwrap();
-                gatekeeper.judge(&identity, &inputs, &view, None).outcome
-            };
-            assert_eq!((outcome(&fine), outcome(&wrong)), (Outcome::Right, Outcome::Wrong), "{recipe}");
-        }
-    }
 }

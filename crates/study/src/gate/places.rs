@@ -1,0 +1,72 @@
+//! Which elements of an output stand in its witness, besides the worst one?
+
+use rigel_numerics::{Shape, random};
+use std::collections::BTreeSet;
+
+/// Random witness elements, besides corners, edges and the worst one.
+const RANDOM: u64 = 16;
+/// Witness elements on both sides of the edges of launch tiles.
+const EDGES: u64 = 4;
+/// Extents of a launch tile that tells none.
+pub const TILE: (usize, usize) = (64, 64);
+
+/// Corners, both sides of edges of a launch tile of rows × columns, and seeded random elements; all of them where there
+/// are few. Depends on the arguments alone.
+pub fn witness(shape: Shape, tile: (usize, usize), seed: u64) -> BTreeSet<(usize, usize)> {
+    let total = shape.m as u64 * shape.n as u64;
+    if total <= RANDOM {
+        return (0..shape.m).flat_map(|r| (0..shape.n).map(move |c| (r, c))).collect();
+    }
+    let mut places: BTreeSet<(usize, usize)> =
+        [(0, 0), (shape.m - 1, shape.n - 1), (0, shape.n - 1), (shape.m - 1, 0)].into();
+    let key = random::stream(seed, 0x7769_746e);
+    let draw = |index: u64, extent: usize| random::below(key, index, extent as u64) as usize;
+    // The last line before, or the first line behind, a drawn edge; the middle and its neighbour where there is no edge.
+    let near_edge = |index: u64, extent: usize, tile: usize| {
+        let edges = (extent - 1) / tile.max(1);
+        let behind = if edges > 0 { (1 + draw(index, edges)) * tile.max(1) } else { extent / 2 };
+        behind.saturating_sub(draw(index + 1, 2))
+    };
+    for i in 0..EDGES {
+        places.insert((near_edge(4 * i, shape.m, tile.0), near_edge(4 * i + 2, shape.n, tile.1)));
+    }
+    let mut index = 100;
+    let wanted = places.len() + (RANDOM as usize).min(total as usize - places.len());
+    while places.len() < wanted {
+        places.insert((draw(index, shape.m), draw(index + 1, shape.n)));
+        index += 2;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_witness_is_large_enough_lies_inside_and_follows_from_its_arguments() {
+        for (m, n) in [(1, 1), (4, 4), (1, 17), (5, 4), (63, 65), (300, 257), (4096, 1)] {
+            for tile in [(0, 0), (1, 1), TILE, (128, 256), (65536, 65536)] {
+                let shape = Shape::new(m, n, 3);
+                let places = witness(shape, tile, 7);
+                assert!(places.iter().all(|&(row, col)| row < m && col < n), "{shape} {tile:?}");
+                assert!(places.len() >= 16.min(m * n) && places.len() <= 24, "{shape} {tile:?}");
+                assert!(places.contains(&(0, 0)) && places.contains(&(m - 1, n - 1)));
+                assert_eq!(places, witness(shape, tile, 7));
+            }
+        }
+    }
+
+    #[test]
+    fn edges_are_those_of_the_launch_tile() {
+        let shape = Shape::new(1000, 1000, 3);
+        let at_edge = |at: usize, tile: usize| at > 0 && (at % tile == 0 || (at + 1) % tile == 0);
+        for tile in [(96, 160), (128, 256)] {
+            let edges = |seed| {
+                let places = witness(shape, tile, seed);
+                places.iter().filter(|p| at_edge(p.0, tile.0) && at_edge(p.1, tile.1)).count()
+            };
+            assert!((0..20).all(|seed| edges(seed) >= 2), "{tile:?}");
+        }
+    }
+}

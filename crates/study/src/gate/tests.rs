@@ -1,0 +1,167 @@
+//! Does the gate tell right outputs from wrong ones, whichever way it checks?
+
+use super::*;
+use rigel_ledger::rows::{CacheState, Work};
+use rigel_ledger::{Outcome, Probe};
+use rigel_numerics::sample::sample;
+use rigel_numerics::{Format, Overflow, Rounding};
+
+const SHAPE: Shape = Shape::new(200, 150, 40);
+const F32: Triple = Triple::new(Format::F32, Format::F32, Format::F32);
+
+fn identity(recipe: Recipe) -> Identity {
+    Identity {
+        probe: Probe::Throughput,
+        work: Work::Gemm,
+        path: "path".into(),
+        triple: F32,
+        shape: Some(SHAPE),
+        tile: String::new(),
+        recipe: Some(recipe),
+        seed: 3,
+        cache: CacheState::Warm,
+    }
+}
+
+/// A gatekeeper that compares every element of products up to `full_check` multiplications.
+fn gatekeeper(full_check: u64) -> Gatekeeper {
+    let thresholds = Thresholds {
+        accelerated: 1.5,
+        win: 1.1,
+        same: [0.9, 1.1],
+        ceiling_share: 0.6,
+        plateau: 0.02,
+        coarse_cap: 0.01,
+        full_check,
+    };
+    Gatekeeper::new(11, thresholds)
+}
+
+/// The exact product plus `error` in units of Σ|a||b|, rounded to f32.
+fn element(inputs: &Inputs, (row, col): (usize, usize), error: f64) -> u64 {
+    let dot = inputs.exact(row, col).unwrap();
+    F32.c.encode(dot.sum.to_f64() + error * dot.magnitude.to_f64(), Rounding::NearestEven, Overflow::Ieee)
+}
+
+fn right(inputs: &Inputs) -> Matrix {
+    let mut output = Matrix::zeroed(F32.c, SHAPE.m, SHAPE.n);
+    for row in 0..SHAPE.m {
+        (0..SHAPE.n).for_each(|col| output.set(row, col, element(inputs, (row, col), 0.0)));
+    }
+    output
+}
+
+fn unseen(seed: u64, place: (usize, usize)) -> bool {
+    let sampled = sample(SHAPE, TILE, SAMPLED, seed);
+    !sampled.contains(&place) && !places::witness(SHAPE, TILE, seed).contains(&place)
+}
+
+#[test]
+fn a_sampled_check_finds_single_elements_and_puts_them_into_the_witness() {
+    let mut gatekeeper = gatekeeper(0);
+    let identity = identity(Recipe::NearNormal);
+    let inputs = gatekeeper.inputs(&identity).unwrap();
+    let output = right(&inputs);
+    let view = gatekeeper.look(&inputs, &output, TILE).unwrap();
+    assert_eq!((view.method, view.sums), (GateMethod::Sampled, None));
+    assert_eq!(gatekeeper.judge(&identity, &inputs, &view, None).outcome, Outcome::Right);
+    // On both sides of tile edges, and amid a tile.
+    let places = [(63, 63), (64, 65), (127, 64), (128, 128), (31, 77), (199, 101)];
+    let unsampled: Vec<_> = places.into_iter().filter(|&place| unseen(11, place)).collect();
+    assert!(unsampled.len() >= 3);
+    for place in unsampled {
+        let mut wrong = output.clone();
+        wrong.set(place.0, place.1, element(&inputs, place, 0.3));
+        let view = gatekeeper.look(&inputs, &wrong, TILE).unwrap();
+        assert!(view.witness.iter().any(|w| (w.0 as usize, w.1 as usize) == place), "{place:?}");
+        assert_eq!(gatekeeper.judge(&identity, &inputs, &view, None).outcome, Outcome::Wrong, "{place:?}");
+    }
+    // One element in every row, all behind the second tile edge.
+    let mut wrong = output.clone();
+    (0..SHAPE.m).filter(|&row| unseen(11, (row, 131))).for_each(|row| {
+        wrong.set(row, 131, element(&inputs, (row, 131), 0.3));
+    });
+    let view = gatekeeper.look(&inputs, &wrong, TILE).unwrap();
+    assert_eq!(gatekeeper.judge(&identity, &inputs, &view, None).outcome, Outcome::Wrong);
+}
+
+#[test]
+fn sums_that_no_element_explains_are_mistrusted() {
+    let mut gatekeeper = gatekeeper(0);
+    let identity = identity(Recipe::NearNormal);
+    let inputs = gatekeeper.inputs(&identity).unwrap();
+    let fine = right(&inputs);
+    let mut off = fine.clone();
+    let error = 0.9 * inputs.tolerance.relative;
+    for place in (20..60).flat_map(|row| (0..SHAPE.n).map(move |col| (row, col))).filter(|&p| unseen(11, p)) {
+        off.set(place.0, place.1, element(&inputs, place, error));
+    }
+    let (before, after) =
+        (gatekeeper.look(&inputs, &off, TILE).unwrap(), gatekeeper.look(&inputs, &fine, TILE).unwrap());
+    assert!(!before.outside && before.sums.is_some(), "{before:?}");
+    let judgement = gatekeeper.judge(&identity, &inputs, &before, Some(&after));
+    assert_eq!(judgement.outcome, Outcome::Mistrusted);
+    assert!(judgement.reason.starts_with(Suspicious::PREFIX), "{}", judgement.reason);
+    assert!(before.worse_than(&after) && !after.worse_than(&before));
+}
+
+#[test]
+fn reason_and_witness_are_of_the_worse_view() {
+    for full_check in [0, u64::MAX] {
+        let mut gatekeeper = gatekeeper(full_check);
+        let identity = identity(Recipe::NearNormal);
+        let inputs = gatekeeper.inputs(&identity).unwrap();
+        let fine = right(&inputs);
+        let spoiled = |code| {
+            let mut output = fine.clone();
+            output.set(0, 0, code);
+            gatekeeper.look(&inputs, &output, TILE).unwrap()
+        };
+        // From good to bad.
+        let views = [
+            gatekeeper.look(&inputs, &fine, TILE).unwrap(),
+            spoiled(element(&inputs, (0, 0), 1e-3)),
+            spoiled(element(&inputs, (0, 0), 0.4)),
+            spoiled(0x7F80_0000),
+            spoiled(0xA5A5_A5A5),
+        ];
+        for (i, before) in views.iter().enumerate() {
+            for (j, after) in views.iter().enumerate() {
+                assert_eq!(after.worse_than(before), j > i);
+                let both = gatekeeper.judge(&identity, &inputs, before, Some(after));
+                let worse = gatekeeper.judge(&identity, &inputs, if j > i { after } else { before }, None);
+                assert_eq!((both.outcome, both.error), (worse.outcome, worse.error));
+                let when = if j > i { "after timing" } else { "before timing" };
+                assert!(both.reason.is_empty() || both.reason.contains(when), "{}", both.reason);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_output_is_an_error_and_not_unwritten() {
+    for full_check in [0, u64::MAX] {
+        let mut gatekeeper = gatekeeper(full_check);
+        let inputs = gatekeeper.inputs(&identity(Recipe::NearNormal)).unwrap();
+        for misfit in [Matrix::zeroed(F32.c, SHAPE.m, SHAPE.n - 1), Matrix::zeroed(Format::F16, SHAPE.m, SHAPE.n)] {
+            assert!(!gatekeeper.look(&inputs, &misfit, TILE).unwrap_err().is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_blind_product_is_judged_by_its_own_residual() {
+    let mut gatekeeper = gatekeeper(u64::MAX);
+    for recipe in [Recipe::Zeros, Recipe::Constant] {
+        let identity = identity(recipe);
+        let inputs = gatekeeper.inputs(&identity).unwrap();
+        let fine = right(&inputs);
+        let mut wrong = fine.clone();
+        wrong.set(64, 64, 0x4270_0000);
+        let outcome = |output: &Matrix| {
+            let view = gatekeeper.look(&inputs, output, TILE).unwrap();
+            gatekeeper.judge(&identity, &inputs, &view, None).outcome
+        };
+        assert_eq!((outcome(&fine), outcome(&wrong)), (Outcome::Right, Outcome::Wrong), "{recipe}");
+    }
+}
