@@ -458,7 +458,8 @@ fn no_result(identity: &Identity, process: u32) -> CellRow {
 
 /// Whether a pilot's outcome lets a cell into the block. A blind recipe is judged there, by its sibling.
 fn may_take_part(row: &CellRow) -> bool {
-    row.outcome.counts() || (row.outcome == Outcome::Mistrusted && row.recipe.is_some_and(rigel_numerics::Recipe::is_blind))
+    row.outcome.counts()
+        || (row.outcome == Outcome::Mistrusted && row.recipe.is_some_and(rigel_numerics::Recipe::is_blind))
 }
 
 /// Whether a dead worker says that its memory ran out.
