@@ -5,10 +5,10 @@
 //! of about ten microseconds are timed and the fastest counts, so that an interrupt in one of them does no harm.
 //!
 //! What it misses: it sees the calling thread's core only, just after the work and not during it; a
-//! processor that slows down for wide vectors may have recovered by then; time that a hypervisor takes away in every window
-//! reads as a lower clock. Interruptions only lengthen a window, so they cannot make it read high; a core that
-//! could finish dependent register additions in less than a cycle each would, as would a system clock that runs slow. Neither is
-//! tested for.
+//! processor that slows down for wide vectors may have recovered by then; time that a hypervisor takes away
+//! in every window reads as a lower clock. Interruptions only lengthen a window, so they cannot make it read
+//! high. A core that finished dependent register additions in less than a cycle each would, and so would a
+//! system clock that runs slow; neither is tested for.
 
 use rigel_numerics::Megahertz;
 use std::time::{Duration, Instant};
