@@ -10,14 +10,7 @@
 //! that a slow moment of the machine hits all of them: fastest and median rate, and the median of the
 //! ratios to f32 on `avx512-fma` in the same round. With `tiles`, every launch tile instead of the first.
 //!
-//! To compare with numpy on OpenBLAS, run both in turn on an otherwise idle machine and compare the fastest and the median of each,
-//! with OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE unset:
-//!
-//! ```text
-//! python3 -c "import numpy as n, time; a, b = (n.random.rand(2048, 2048).astype('f4') for _ in 'ab'); c = a.copy(); \
-//! t = [(time.perf_counter(), n.matmul(a, b, out=c), time.perf_counter()) for _ in range(30)]; \
-//! r = sorted(2 * 2048**3 / (y - x) / 1e9 for x, _, y in t); print('fastest', r[-1], 'median', r[15])"
-//! ```
+//! `integrations/python/against_openblas.py` compares with OpenBLAS, interleaved in one run.
 
 use rigel_device::{Cache, CeilingSpec, Device, Gemm, GemmSpec, Offer, Sample, cpu::Cpu};
 use rigel_numerics::{Operand, Recipe, Shape};

@@ -28,6 +28,8 @@ const EDGE: usize = 2048;
 const TASK_TILES: usize = 4;
 
 type Strip = [f64; WIDTH];
+/// a and |a| of every row of a tile: taking |a| in the loop would cost the ports that multiply.
+type Term = [[f64; 2]; HEIGHT];
 
 /// Writes Σa·b and Σ|a||b| of A · B to two m × n row-major outputs, on all threads of the current pool.
 ///
@@ -61,17 +63,17 @@ pub(crate) fn both_sums(
                 .zip(magnitude.par_chunks_mut(task_rows * n))
                 .enumerate()
                 .map_init(
-                    || (vec![0.0; depth], vec![[0.0; 2]; task_rows * depth]),
-                    |(values, lines), (task, (sum, magnitude))| {
-                        let lines = &mut lines[..sum.len() / n * depth];
+                    || (vec![0.0; depth], vec![Term::default(); tiles * depth]),
+                    |(line, tiles), (task, (sum, magnitude))| {
                         let mut finite = true;
-                        for (row, line) in lines.chunks_exact_mut(depth).enumerate() {
-                            decode_span(a.format, a.row(task * task_rows + row), start, values);
-                            finite &= all_finite(values);
-                            line.iter_mut().zip(&*values).for_each(|(both, x)| *both = [*x, x.abs()]);
+                        for row in 0..sum.len() / n {
+                            decode_span(a.format, a.row(task * task_rows + row), start, line);
+                            finite &= all_finite(line);
+                            let tile = &mut tiles[row / HEIGHT * depth..][..depth];
+                            tile.iter_mut().zip(&*line).for_each(|(rows, x)| rows[row % HEIGHT] = [*x, x.abs()]);
                         }
                         let columns = first..first + cols;
-                        Arch::new().dispatch(Task { sum, magnitude, n, columns, lines, strips, depth, start });
+                        Arch::new().dispatch(Task { sum, magnitude, n, columns, tiles, strips, depth, start });
                         finite
                     },
                 )
@@ -120,8 +122,8 @@ struct Task<'t> {
     magnitude: &'t mut [f64],
     n: usize,
     columns: std::ops::Range<usize>,
-    /// The rows of A, `depth` elements each.
-    lines: &'t [[f64; 2]],
+    /// The rows of A in tiles, each of `depth` terms. Rows that the last one lacks hold any numbers.
+    tiles: &'t [Term],
     strips: &'t [Strip],
     depth: usize,
     /// First k of the panel: at 0 the outputs are written, later they are added to.
@@ -148,11 +150,9 @@ impl Task<'_> {
                 if width == 0 {
                     break;
                 }
-                for (tile, a) in self.lines.chunks(HEIGHT * self.depth).enumerate() {
-                    let rows = a.len() / self.depth;
-                    // A missing last row repeats the one above; its sums are thrown away.
-                    let a: [&[[f64; 2]]; HEIGHT] =
-                        std::array::from_fn(|row| &a[row.min(rows - 1) * self.depth..][..self.depth]);
+                let height = self.sum.len() / self.n;
+                for (tile, a) in self.tiles.chunks_exact(self.depth).take(height.div_ceil(HEIGHT)).enumerate() {
+                    let rows = HEIGHT.min(height - tile * HEIGHT);
                     let mut sums = [[[simd.splat_f64s(0.0); VECTORS]; HEIGHT]; 2];
                     let at = |row: usize| {
                         let start = (tile * HEIGHT + row) * self.n + first;
@@ -183,17 +183,17 @@ impl Task<'_> {
 fn tile_product<S: Simd, const VECTORS: usize>(
     simd: S,
     sums: &mut [[[S::f64s; VECTORS]; HEIGHT]; 2],
-    a: [&[[f64; 2]]; HEIGHT],
+    a: &[Term],
     b: &[Strip],
     part: usize,
 ) {
     let [mut sum, mut magnitude] = *sums;
-    for (term, b) in b.iter().enumerate() {
+    for (a, b) in a.iter().zip(b) {
         let b = &S::as_simd_f64s(b).0[part * VECTORS..][..VECTORS];
         let b: [S::f64s; VECTORS] = std::array::from_fn(|vector| b[vector]);
         let size: [S::f64s; VECTORS] = std::array::from_fn(|vector| simd.abs_f64s(b[vector]));
         for row in 0..HEIGHT {
-            let [x, x_size] = a[row][term].map(|x| simd.splat_f64s(x));
+            let [x, x_size] = a[row].map(|x| simd.splat_f64s(x));
             for vector in 0..VECTORS {
                 sum[row][vector] = simd.mul_add_e_f64s(x, b[vector], sum[row][vector]);
                 magnitude[row][vector] = simd.mul_add_e_f64s(x_size, size[vector], magnitude[row][vector]);
