@@ -90,7 +90,7 @@ pub struct DevicesArgs {
 #[derive(Debug, ClapArgs, Clone)]
 #[command(after_help = "\
 Examples:
-  rigel list --estimate                         cells, bytes and minutes of the preset quick
+  rigel list --estimate                         rows, bytes, minutes and memory of the preset quick
   rigel list --preset paper --filter bf16       only paths and triples that say bf16
   rigel list throughput --axis shape=512,1024   one probe, other shapes")]
 pub struct PlanArgs {
@@ -111,14 +111,15 @@ pub struct PlanArgs {
     #[arg(long, default_value = "", env = "RIGEL_FILTER", hide_default_value = true)]
     pub filter: String,
     /// Replace the values of an axis: shape=512,1024 recipe=uniform cache=cold path=tiled
-    /// "triple=f32,f32->f32"; of the probe types: types-shape=8,9 types-recipe=uniform.
+    /// "triple=f32,f32->f32"; of the probe types: types-shape=8,9 types-recipe=uniform. Give it once for each axis, or
+    /// several with `;` between them, as RIGEL_AXIS takes them: "shape=512;cache=cold".
     #[arg(long = "axis", value_name = "NAME=V1,V2", env = "RIGEL_AXIS")]
     pub axes: Vec<String>,
     /// Seed instead of the plan's, of inputs and of the order of turns.
-    #[arg(long, env = "RIGEL_SEED")]
+    #[arg(long, env = "RIGEL_SEED", value_parser = seed)]
     pub seed: Option<u64>,
     /// Seconds of silence after which a worker counts as hung, instead of the plan's.
-    #[arg(long, value_name = "SECONDS", env = "RIGEL_TIMEOUT")]
+    #[arg(long, value_name = "SECONDS", env = "RIGEL_TIMEOUT", value_parser = timeout)]
     pub timeout: Option<f64>,
     /// Only shard M of N, for several machines or jobs: slice:2/8. No block is split.
     #[arg(long, value_name = "slice:M/N", env = "RIGEL_PARTITION")]
@@ -126,7 +127,7 @@ pub struct PlanArgs {
     /// Only this block, by its name in the column `block` of `rigel list` and of cells.csv.
     #[arg(long, value_name = "NAME", env = "RIGEL_BLOCK", conflicts_with = "partition")]
     pub block: Option<String>,
-    /// Print rows, bytes and minutes that the run would take, and run nothing.
+    /// Print the rows, bytes, minutes and memory that each block of the run would take, and run nothing.
     #[arg(long)]
     pub estimate: bool,
     /// How to print.
@@ -196,10 +197,10 @@ pub struct CalibrateArgs {
     /// Which words to check: clocks (clock states), verdicts [default: both].
     pub families: Vec<String>,
     /// Planted devices of each kind.
-    #[arg(long, default_value_t = 200, env = "RIGEL_DEVICES")]
+    #[arg(long, default_value_t = 200, env = "RIGEL_DEVICES", value_parser = devices)]
     pub devices: u32,
     /// Seed of the planted facts.
-    #[arg(long, default_value_t = 1, env = "RIGEL_SEED")]
+    #[arg(long, default_value_t = 1, env = "RIGEL_SEED", value_parser = seed)]
     pub seed: u64,
     /// How to print.
     #[arg(long, value_enum, default_value = "table", env = "RIGEL_FORMAT")]
@@ -213,7 +214,7 @@ Example:
   rigel compare before/ after/
 
 A number moved when its two 95 % intervals do not overlap; without two intervals a difference is not decidable. Exit \
-code 1 when a verdict or another word changed, or an interval moved.")]
+code 1 when a verdict or another word changed, or an interval moved; 5 when a run is not sealed yet.")]
 pub struct CompareArgs {
     /// The older run.
     pub old: PathBuf,
@@ -230,7 +231,8 @@ pub struct CompareArgs {
 Example:
   rigel merge whole shard1 shard2 shard3
 
-Shards must be of one plan, device, driver, host and binary. A cell that two runs measured is refused: compare them.")]
+Shards must be of one plan, device, driver, host and binary. A cell that two runs measured is refused: compare them. \
+Exit code 5 when shards or cells of the plan are missing; the verdicts then say of which part they are.")]
 pub struct MergeArgs {
     /// Directory of the joined run; must not exist.
     pub out: PathBuf,
@@ -342,4 +344,22 @@ pub enum Format {
     Csv,
     /// One JSON object a line.
     Jsonl,
+}
+
+/// A seed: TOML, in which plans are kept, has no larger whole numbers.
+fn seed(text: &str) -> Result<u64, String> {
+    let most = i64::MAX as u64;
+    let read = text.parse().ok().filter(|seed| *seed <= most);
+    read.ok_or_else(|| format!("allowed: a whole number from 0 to {most}"))
+}
+
+/// Seconds, in the range that a plan allows.
+fn timeout(text: &str) -> Result<f64, String> {
+    let read = text.parse().ok().filter(|seconds| (0.1..=86_400.0).contains(seconds));
+    read.ok_or_else(|| "allowed: seconds from 0.1 to 86400".to_owned())
+}
+
+fn devices(text: &str) -> Result<u32, String> {
+    let read = text.parse().ok().filter(|devices| *devices <= 1_000_000);
+    read.ok_or_else(|| "allowed: a whole number from 1 to 1000000".to_owned())
 }

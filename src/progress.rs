@@ -81,7 +81,8 @@ impl Observer for Progress {
             ("gate", spent.gate),
             ("meters", spent.waiting),
         ];
-        let parts: Vec<String> = parts.iter().map(|(what, time)| format!("{what} {:.1} s", time.as_secs_f64())).collect();
+        let parts: Vec<String> =
+            parts.iter().map(|(what, time)| format!("{what} {:.1} s", time.as_secs_f64())).collect();
         self.say(&format!(
             "{:.1} s: {}, the tool itself {:.1} s ({share:.1} %)",
             wall.as_secs_f64(),

@@ -41,6 +41,11 @@ pub fn strong_error(text: &str) -> String {
     paint(text, "1;31", std::io::stderr().is_terminal())
 }
 
+/// The word before a warning on standard error.
+pub fn warning() -> String {
+    paint("warning:", "1;33", std::io::stderr().is_terminal())
+}
+
 /// Bold on standard output.
 pub fn bold(text: &str) -> String {
     paint(text, "1", std::io::stdout().is_terminal())

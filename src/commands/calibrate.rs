@@ -1,10 +1,11 @@
 //! How often is the instrument itself wrong?
 
+use super::records::{Field, Form, Records};
 use super::table::Table;
 use crate::args::CalibrateArgs;
 use crate::exit::{Exit, failure};
 use crate::terminal::{bad, good};
-use rigel_study::calibrate::Family;
+use rigel_study::calibrate::{Family, Limit, Line};
 
 /// Plants, recovers, and prints both; the exit code is 1 when a limit is not kept.
 pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
@@ -16,35 +17,85 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
         return Err(failure(Exit::NothingSelected, "nothing to plant: --devices must be at least 1"));
     }
     let wanted = |family: &Family| args.families.is_empty() || args.families.iter().any(|f| f == family.name());
-    let mut table =
-        Table::new(&["family", "planted", "counted", "count", "of", "rate", "95 % interval", "limit", "kept"]);
-    let mut kept = true;
-    for family in Family::ALL.into_iter().filter(wanted) {
-        let result = family.run(args.seed, args.devices);
-        kept &= result.passes();
-        for line in result.lines {
-            let (low, high) = line.bounds();
-            let word = match line.passes() {
-                Some(true) => good("yes"),
-                Some(false) => bad("no"),
-                None => String::new(),
-            };
-            table.row([
-                family.name().to_owned(),
-                line.planted.clone(),
-                line.counted.clone(),
-                line.count.to_string(),
-                line.of.to_string(),
-                percent(line.rate()),
-                format!("{} to {}", percent(low), percent(high)),
-                line.limit.to_string(),
-                word,
-            ]);
-        }
+    let results: Vec<_> =
+        Family::ALL.into_iter().filter(wanted).map(|family| (family, family.run(args.seed, args.devices))).collect();
+    let kept = results.iter().all(|(_, result)| result.passes());
+    let lines = results.iter().flat_map(|(family, result)| result.lines.iter().map(|line| (family.name(), line)));
+    match Form::of(args.format) {
+        None => table(lines)?,
+        Some(form) => records(lines, args.seed, form)?,
     }
-    table.print(args.format)?;
     crate::terminal::tell!("simulated: error rates under planted laws, seed {}", args.seed);
     Ok(if kept { Exit::Fine } else { Exit::CheckFailed })
+}
+
+fn table<'a>(lines: impl Iterator<Item = (&'static str, &'a Line)>) -> anyhow::Result<()> {
+    let mut table =
+        Table::new(&["family", "planted", "counted", "count", "of", "rate", "95 % interval", "limit", "kept"]);
+    for (family, line) in lines {
+        let (low, high) = line.bounds();
+        let word = match line.passes() {
+            Some(true) => good("yes"),
+            Some(false) => bad("no"),
+            None => String::new(),
+        };
+        table.row([
+            family.to_owned(),
+            line.planted.clone(),
+            line.counted.clone(),
+            line.count.to_string(),
+            line.of.to_string(),
+            percent(line.rate()),
+            format!("{} to {}", percent(low), percent(high)),
+            line.limit.to_string(),
+            word,
+        ]);
+    }
+    table.print()
+}
+
+/// Shares from 0 to 1; `least_share` and `most_share` are what the design promises.
+fn records<'a>(lines: impl Iterator<Item = (&'static str, &'a Line)>, seed: u64, form: Form) -> anyhow::Result<()> {
+    let mut records = Records::new([
+        "kind",
+        "family",
+        "seed",
+        "planted",
+        "counted",
+        "count",
+        "of",
+        "share",
+        "share_low",
+        "share_high",
+        "least_share",
+        "most_share",
+        "kept",
+    ]);
+    for (family, line) in lines {
+        let (low, high) = line.bounds();
+        let (least, most) = match line.limit {
+            Limit::AtLeast(share) => (Some(share), None),
+            Limit::AtMost(share) => (None, Some(share)),
+            Limit::Never => (None, Some(0.0)),
+            Limit::Shown => (None, None),
+        };
+        records.row([
+            "simulated".into(),
+            family.into(),
+            seed.into(),
+            line.planted.as_str().into(),
+            line.counted.as_str().into(),
+            line.count.into(),
+            line.of.into(),
+            if line.of == 0 { Field::Missing } else { line.rate().into() },
+            low.into(),
+            high.into(),
+            least.into(),
+            most.into(),
+            line.passes().map_or(Field::Missing, Field::yes_or_no),
+        ]);
+    }
+    records.print(form)
 }
 
 fn percent(share: f64) -> String {

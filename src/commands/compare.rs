@@ -1,41 +1,92 @@
 //! What changed between two runs?
 
+use super::opening;
+use super::records::{Field, Form, Records};
 use super::table::{Table, value};
 use crate::args::CompareArgs;
-use crate::exit::{Exit, failure};
+use crate::exit::Exit;
 use rigel_ledger::FactRow;
-use rigel_ledger::compare::{Change, compare as differences};
+use rigel_ledger::compare::{Change, Difference, compare as differences, number};
+use rigel_ledger::rows::name_of;
 use rigel_ledger::store::Run;
-use std::path::Path;
 
-/// Compares; the exit code is 1 when a word changed or an interval moved.
+/// Compares; the exit code is 1 when a word changed or an interval moved, 5 when a run is not sealed and so says nothing yet.
 pub fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
-    let (old, new) = (open(&args.old)?, open(&args.new)?);
+    let (old, new) = (opening::open(&args.old)?, opening::open(&args.new)?);
     let result = differences(old.facts(), new.facts());
     for (name, a, b) in circumstances(&old, &new) {
         crate::terminal::tell!("note: {name} differs: {a} / {b}");
     }
-    let mut table = Table::new(&["change", "fact", "subject", "old", "new"]);
-    for d in &result.differences {
-        let word = match d.change {
-            Change::Word if d.key.name.starts_with("verdict.") => "verdict",
-            Change::Word => "word",
-            Change::Moved => "moved",
-            Change::MovedWithClock => "moved with the clock",
-            Change::Undecidable => "not decidable",
-            Change::Gone => "only old",
-            Change::New => "only new",
-        };
-        let shown = |fact: &Option<FactRow>| fact.as_ref().map(value).unwrap_or_default();
-        table.row([word.into(), d.key.name.clone(), d.key.subject(), shown(&d.old), shown(&d.new)]);
+    match Form::of(args.format) {
+        None => table(&result.differences)?,
+        Some(form) => records(&result.differences, form)?,
     }
-    table.print(args.format)?;
     crate::terminal::tell!("{} facts are the same or their intervals overlap", result.same);
-    Ok(if result.says_changed() { Exit::CheckFailed } else { Exit::Fine })
+    Ok(match result.says_changed() {
+        true => Exit::CheckFailed,
+        // A run without facts agrees with nothing.
+        false if !(old.is_sealed() && new.is_sealed()) => Exit::Unfinished,
+        false => Exit::Fine,
+    })
 }
 
-fn open(dir: &Path) -> anyhow::Result<Run> {
-    Run::open(dir).map_err(|e| failure(Exit::Usage, e))
+fn word(difference: &Difference) -> &'static str {
+    match difference.change {
+        Change::Word if difference.key.name.starts_with("verdict.") => "verdict",
+        Change::Word => "word",
+        Change::Moved => "moved",
+        Change::MovedWithClock => "moved with the clock",
+        Change::Undecidable => "not decidable",
+        Change::Gone => "only old",
+        Change::New => "only new",
+    }
+}
+
+fn table(differences: &[Difference]) -> anyhow::Result<()> {
+    let mut table = Table::new(&["change", "fact", "subject", "old", "new"]);
+    for d in differences {
+        let shown = |fact: &Option<FactRow>| fact.as_ref().map(value).unwrap_or_default();
+        table.row([word(d).into(), d.key.name.clone(), d.key.subject(), shown(&d.old), shown(&d.new)]);
+    }
+    table.print()
+}
+
+/// Values, intervals and units as `facts.csv` has them.
+fn records(differences: &[Difference], form: Form) -> anyhow::Result<()> {
+    let mut records = Records::new([
+        "change", "fact", "probe", "path", "triple", "shape", "recipe", "cache", "unit", "old", "old_low", "old_high",
+        "new", "new_low", "new_high",
+    ]);
+    for d in differences {
+        let key = &d.key;
+        let numbers = |fact: &Option<FactRow>| match fact {
+            None => [Field::Missing, Field::Missing, Field::Missing],
+            Some(fact) => {
+                let value = if number(fact).is_some() { Field::read(&fact.value) } else { fact.value.as_str().into() };
+                [value, fact.low.into(), fact.high.into()]
+            }
+        };
+        let ([old, old_low, old_high], [new, new_low, new_high]) = (numbers(&d.old), numbers(&d.new));
+        let unit = d.new.as_ref().or(d.old.as_ref()).map(|fact| fact.unit.clone());
+        records.row([
+            word(d).into(),
+            key.name.as_str().into(),
+            name_of(&key.probe).into(),
+            key.path.as_str().into(),
+            key.triple.map(|t| t.to_string()).into(),
+            key.shape.map(|s| s.to_string()).into(),
+            key.recipe.map(|r| r.name()).into(),
+            key.cache.map(|c| name_of(&c)).into(),
+            unit.into(),
+            old,
+            old_low,
+            old_high,
+            new,
+            new_low,
+            new_high,
+        ]);
+    }
+    records.print(form)
 }
 
 /// What else differs, so that nobody takes another driver for another verdict.

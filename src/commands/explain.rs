@@ -15,7 +15,7 @@ const SHOWN: usize = 8;
 
 /// Prints the chain of evidence.
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
-    let run = Run::open(&args.run).map_err(|e| failure(Exit::Usage, e))?;
+    let run = super::opening::open(&args.run)?;
     let samples = run.samples().map_err(|e| failure(Exit::Usage, e))?;
     let mut out = io::stdout().lock();
     if let Ok(id) = args.what.parse::<CellId>() {

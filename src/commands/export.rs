@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Converts a run.
 pub fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
-    let run = Run::open(&args.run).map_err(|e| failure(Exit::Usage, e))?;
+    let run = super::opening::open(&args.run)?;
     match args.to {
         ExportTo::Jsonl => write(args.out.as_deref(), &jsonl(&run)?)?,
         ExportTo::Bmf => write(args.out.as_deref(), &bmf(&run)?)?,

@@ -1,14 +1,13 @@
 //! How are the figures of a run redrawn?
 
 use crate::args::FiguresArgs;
-use crate::exit::{Exit, failure};
+use crate::exit::Exit;
 use anyhow::Context;
-use rigel_ledger::store::Run;
 use std::path::Path;
 
 /// Writes every figure, or checks that every file there is what would be written.
 pub fn figures(args: &FiguresArgs) -> anyhow::Result<Exit> {
-    let run = Run::open(&args.run).map_err(|e| failure(Exit::Usage, e))?;
+    let run = super::opening::open(&args.run)?;
     let out = args.out.clone().unwrap_or_else(|| args.run.join("figures"));
     let mut same = true;
     super::report::with_source(&run, |source| {

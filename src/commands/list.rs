@@ -1,11 +1,12 @@
 //! Which cells would a run measure, and how long and large would it be?
 
-use super::planning;
-use super::table::{Table, duration, engineering};
+use super::planning::{self, Planned};
+use super::records::{Form, Records};
+use super::table::{Table, duration, engineering, memory};
 use crate::args::PlanArgs;
 use crate::exit::{Exit, failure};
-use rigel_ledger::rows::name_of;
-use rigel_study::estimate::estimate;
+use rigel_ledger::rows::{CacheState, Identity, name_of};
+use rigel_study::estimate::{Estimate, estimate, estimate_unit};
 use rigel_study::units::{Expansion, Unit};
 
 /// Lists units and cells.
@@ -15,14 +16,29 @@ pub fn list(args: &PlanArgs) -> anyhow::Result<Exit> {
     if units.is_empty() {
         return Err(failure(Exit::NothingSelected, nothing(args)));
     }
-    let mut table = Table::new(&["block", "work", "path", "types", "shape", "recipe", "processes", "note"]);
-    for unit in &units {
-        let (processes, note) = match unit {
-            Unit::Block { .. } => (planned.plan.sampling.processes, String::new()),
-            Unit::Climb { .. } => (1, String::new()),
-            Unit::Absent { reason, .. } => (0, format!("absent: {reason}")),
-        };
-        for cell in unit.cells() {
+    if args.estimate {
+        estimates(args, &planned, &units)?
+    } else {
+        cells(args, &planned, &units)?
+    }
+    Ok(Exit::Fine)
+}
+
+fn cells(args: &PlanArgs, planned: &Planned, units: &[Unit]) -> anyhow::Result<()> {
+    let cells = units.iter().flat_map(|unit| unit.cells().iter().map(move |cell| (unit, cell)));
+    let processes = |unit: &Unit| match unit {
+        Unit::Block { .. } => planned.plan.sampling.processes,
+        Unit::Climb { .. } | Unit::Meters { .. } => 1,
+        Unit::Absent { .. } => 0,
+    };
+    let absent = |unit: &Unit| match unit {
+        Unit::Absent { reason, .. } => reason.clone(),
+        _ => String::new(),
+    };
+    let Some(form) = Form::of(args.format) else {
+        let mut table = Table::new(&["block", "work", "path", "types", "shape", "recipe", "processes", "note"]);
+        for (unit, cell) in cells {
+            let reason = absent(unit);
             table.row([
                 unit.name(),
                 name_of(&cell.work),
@@ -30,22 +46,77 @@ pub fn list(args: &PlanArgs) -> anyhow::Result<Exit> {
                 cell.triple.to_string(),
                 cell.shape.map(|s| s.to_string()).unwrap_or_else(|| cell.tile.clone()),
                 cell.recipe.map(|r| r.to_string()).unwrap_or_default(),
-                processes.to_string(),
-                note.clone(),
+                processes(unit).to_string(),
+                if reason.is_empty() { reason } else { format!("absent: {reason}") },
             ]);
         }
+        return table.print();
+    };
+    let columns =
+        ["block", "work", "path", "triple", "shape", "tile", "recipe", "seed", "cache", "processes", "absent_reason"];
+    let mut records = Records::new(columns);
+    for (unit, cell) in cells {
+        let Identity { work, path, triple, shape, tile, recipe, seed, cache, .. } = cell;
+        records.row([
+            unit.name().into(),
+            name_of(work).into(),
+            path.as_str().into(),
+            triple.to_string().into(),
+            shape.map(|s| s.to_string()).into(),
+            tile.as_str().into(),
+            recipe.map(|r| r.to_string()).into(),
+            (*seed).into(),
+            (*cache != CacheState::None).then(|| name_of(cache)).into(),
+            processes(unit).into(),
+            absent(unit).into(),
+        ]);
     }
-    if !args.estimate {
-        table.print(args.format)?;
-        return Ok(Exit::Fine);
-    }
+    records.print(form)
+}
+
+/// One line for each unit; for people, ladders together and the whole below.
+fn estimates(args: &PlanArgs, planned: &Planned, units: &[Unit]) -> anyhow::Result<()> {
     let expansion = Expansion::new(&planned.plan, planned.device.as_ref());
-    let e = estimate(&expansion, &units);
-    let mut table = Table::new(&["rows", "samples", "bytes", "seconds", "about"]);
-    let about = format!("{}B, {}", engineering(e.bytes as f64), duration(e.seconds));
-    table.row([e.rows.to_string(), e.samples.to_string(), e.bytes.to_string(), format!("{:.0}", e.seconds), about]);
-    table.print(args.format)?;
-    Ok(Exit::Fine)
+    let Some(form) = Form::of(args.format) else {
+        let mut table = Table::new(&["block", "rows", "samples", "files", "time", "memory"]);
+        let mut line = |name: String, e: Estimate| {
+            table.row([
+                name,
+                e.rows.to_string(),
+                e.samples.to_string(),
+                format!("{}B", engineering(e.bytes as f64)),
+                duration(e.seconds),
+                memory(e.memory_bytes),
+            ]);
+        };
+        let (blocks, others): (Vec<Unit>, Vec<Unit>) =
+            units.iter().cloned().partition(|unit| matches!(unit, Unit::Block { .. }));
+        if !others.is_empty() {
+            line(format!("ladders ({})", others.len()), estimate(&expansion, &others));
+        }
+        blocks.iter().for_each(|unit| line(unit.name(), estimate_unit(&expansion, unit)));
+        line("all".into(), estimate(&expansion, units));
+        table.print()?;
+        warn(planned, units);
+        return Ok(());
+    };
+    let mut records = Records::new(["block", "rows", "samples", "file_bytes", "time_s", "memory_bytes"]);
+    for unit in units {
+        let e = estimate_unit(&expansion, unit);
+        let fields = [e.rows.into(), e.samples.into(), e.bytes.into(), e.seconds.into(), e.memory_bytes.into()];
+        let [rows, samples, bytes, seconds, memory] = fields;
+        records.row([unit.name().into(), rows, samples, bytes, seconds, memory]);
+    }
+    records.print(form)?;
+    warn(planned, units);
+    Ok(())
+}
+
+/// Says on standard error which blocks will probably not fit into memory.
+pub fn warn(planned: &Planned, units: &[Unit]) {
+    for warning in super::memory::warnings(planned, units) {
+        crate::terminal::tell!("{} {warning}", crate::terminal::warning());
+    }
 }
 
 /// Why nothing is selected, and what to do.
@@ -53,9 +124,14 @@ pub fn nothing(args: &PlanArgs) -> String {
     if let Some(block) = &args.block {
         return format!("no block `{block}` on {}; `rigel list` with the same plan and device names them", args.device);
     }
-    let filter = if args.filter.is_empty() { String::new() } else { format!(" (filter `{}`)", args.filter) };
+    let mut asked: Vec<String> = Vec::new();
+    if !args.filter.is_empty() {
+        asked.push(format!("--filter `{}`", args.filter));
+    }
+    asked.extend(args.axes.iter().map(|axis| format!("--axis `{axis}`")));
+    let asked = if asked.is_empty() { String::new() } else { format!(" by {}", asked.join(" and ")) };
     format!(
-        "nothing selected on {}{filter}: no path and type triple of this device matches; `rigel devices --device {}` lists them",
+        "nothing selected on {}{asked}: no path and type triple of this device matches; `rigel devices --device {}` lists them",
         args.device, args.device
     )
 }

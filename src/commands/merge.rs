@@ -1,12 +1,55 @@
-//! How do shards become one run?
+//! How do shards become one run, and what of their plan is not there?
 
+use super::opening;
 use crate::args::MergeArgs;
 use crate::exit::{Exit, failure};
+use crate::terminal::{tell, warning};
+use rigel_ledger::Provenance;
+use rigel_ledger::parts::missing_parts;
+use rigel_ledger::store::{Run, integrity};
+use rigel_study::missing::{Missing, missing};
+use rigel_study::units::Expansion;
 
-/// Joins shards.
+/// Joins shards; the exit code is 5 when cells of the plan have no row.
 pub fn merge(args: &MergeArgs) -> anyhow::Result<Exit> {
-    let run = rigel_ledger::store::merge(&args.out, &args.shards).map_err(|e| failure(Exit::Usage, e))?;
+    for shard in &args.shards {
+        integrity(shard).map_err(|error| opening::refused(shard, error))?;
+    }
+    let run = rigel_ledger::store::merge(&args.out, &args.shards).map_err(|error| failure(Exit::Usage, error))?;
     super::report::write_page(&run, &args.out.join("report.html"))?;
-    crate::terminal::tell!("{} rows of {} shards are in {}", run.cells().len(), args.shards.len(), args.out.display());
-    Ok(Exit::Fine)
+    tell!("{} rows of {} shards are in {}", run.cells().len(), args.shards.len(), args.out.display());
+    let parts = missing_parts(run.provenance());
+    let cells = count(&run).filter(|missing| missing.total() > 0);
+    if parts.is_none() && cells.is_none() {
+        return Ok(Exit::Fine);
+    }
+    if let Some(parts) = parts {
+        tell!("{} this is not the whole plan: {parts}", warning());
+    }
+    match cells {
+        Some(missing) => say(&missing),
+        None => tell!("how many cells are missing is not known: the device that names them is not on this machine"),
+    }
+    tell!("verdicts stand on the blocks that are here, and say so; measure the rest, then merge again");
+    Ok(Exit::Unfinished)
+}
+
+/// Counts by the plan, where the run's own device is here to expand it: launch tiles and ceiling loops are its to name.
+fn count(run: &Run) -> Option<Missing> {
+    let Provenance { device: recorded, .. } = run.provenance().first()?;
+    let device = rigel_device::backends::open(&recorded.selector).ok()?;
+    let found = device.describe();
+    if (&found.id, &found.driver) != (&recorded.id, &recorded.driver) {
+        return None;
+    }
+    let units = Expansion::new(run.plan(), device.as_ref()).units();
+    Some(missing(&units, run.cells(), run.plan().sampling.processes))
+}
+
+fn say(missing: &Missing) {
+    let (total, rows) = (missing.total(), missing.rows);
+    tell!("{total} of {rows} rows of the plan are missing, in {} blocks and ladders", missing.units.len());
+    let processes = missing.by_process.iter().enumerate().filter(|(_, cells)| **cells > 0);
+    let processes: Vec<String> = processes.map(|(process, cells)| format!("process {process}: {cells}")).collect();
+    tell!("cells without a row by process: {}", processes.join(", "));
 }

@@ -9,11 +9,15 @@ mod export;
 mod fail_on;
 mod figures;
 mod list;
+mod memory;
 mod merge;
+mod opening;
 mod planning;
+mod records;
 mod report;
 mod run;
 mod table;
+mod verdicts;
 mod verify;
 mod worker;
 

@@ -4,6 +4,7 @@ use crate::args::PlanArgs;
 use crate::exit::{Exit, failure};
 use rigel_device::Device;
 use rigel_ledger::Plan;
+use rigel_ledger::plan::PlanFault;
 use rigel_ledger::rows::name_of;
 use rigel_study::units::{Expansion, Unit, offered_probes};
 use rigel_study::{presets, select};
@@ -23,7 +24,7 @@ pub struct Planned {
 
 /// Opens the device and resolves the plan.
 pub fn resolve(args: &PlanArgs) -> anyhow::Result<Planned> {
-    let device = rigel_device::backends::open(&args.device).map_err(|why| failure(Exit::NoDevice, why))?;
+    let device = open(&args.device)?;
     let mut plan = match &args.plan {
         Some(path) => {
             let text = read_plan(path).map_err(|why| failure(Exit::Usage, why))?;
@@ -34,8 +35,8 @@ pub fn resolve(args: &PlanArgs) -> anyhow::Result<Planned> {
             presets::preset(&args.preset, &backend).map_err(|e| failure(Exit::Usage, e))?
         }
     };
-    for axis in &args.axes {
-        select::apply_axis(&mut plan, axis).map_err(|e| failure(Exit::Usage, e))?;
+    for axis in args.axes.iter().flat_map(|text| axes(text)) {
+        select::apply_axis(&mut plan, &axis).map_err(|e| failure(Exit::Usage, format!("--axis {axis}: {e}")))?;
     }
     if !args.probes.is_empty() {
         plan.probes = args.probes.iter().map(|name| probe(name)).collect::<anyhow::Result<_>>()?;
@@ -50,9 +51,46 @@ pub fn resolve(args: &PlanArgs) -> anyhow::Result<Planned> {
         plan.select.filter.clone_from(&args.filter);
     }
     // What the options made of the plan is checked by the same rules as a plan file.
-    let text = plan.to_toml();
-    let plan = Plan::parse(&text, "the plan with its options").map_err(|e| failure(Exit::Usage, e))?;
+    plan.check().map_err(|error| failure(Exit::Usage, blamed(error.fault)))?;
     Ok(Planned { device, plan })
+}
+
+/// The axes of one `--axis` or of RIGEL_AXIS: `;` parts them, and inside `triple` its values, which hold commas; no value has an `=`.
+fn axes(text: &str) -> Vec<String> {
+    let mut axes: Vec<String> = Vec::new();
+    for piece in text.split(';').map(str::trim).filter(|piece| !piece.is_empty()) {
+        match axes.last_mut() {
+            Some(axis) if !piece.contains('=') => axis.push_str(&format!(";{piece}")),
+            _ => axes.push(piece.to_owned()),
+        }
+    }
+    if axes.is_empty() { vec![text.to_owned()] } else { axes }
+}
+
+/// A plan that options made impossible, told by the option: the plan with its options is in no file that a user could look into.
+fn blamed(fault: PlanFault) -> String {
+    let PlanFault::Value { key, found, allowed } = fault else { return format!("the options make no plan: {fault}") };
+    let option = match key.as_str() {
+        "seed" => "--seed",
+        "probes" => "PROBES",
+        "limits.timeout_s" => "--timeout",
+        "select.filter" => "--filter",
+        "select.paths" => "--axis path",
+        "select.triples" => "--axis triple",
+        "types.shapes" => "--axis types-shape",
+        "types.recipes" => "--axis types-recipe",
+        "throughput.shapes" => "--axis shape",
+        "throughput.recipes" => "--axis recipe",
+        "throughput.caches" => "--axis cache",
+        other => other,
+    };
+    format!("{option} is {found}; allowed: {allowed}")
+}
+
+/// Opens a device. A file that is named and does not read is unreadable input; anything else that does not open, no such device.
+pub fn open(selector: &str) -> anyhow::Result<Box<dyn Device>> {
+    let exit = if rigel_device::sim::names_file(selector) { Exit::Usage } else { Exit::NoDevice };
+    rigel_device::backends::open(selector).map_err(|why| failure(exit, why))
 }
 
 /// The text of a plan file; a plan takes a few kilobytes, so more than [`LONGEST_PLAN`] is something else.
@@ -92,4 +130,20 @@ pub fn units(args: &PlanArgs, planned: &Planned) -> Vec<Unit> {
         args.partition.is_none_or(|shard| shard.takes(i)) && args.block.as_ref().is_none_or(|name| unit.name() == *name)
     };
     units.into_iter().enumerate().filter(|(i, unit)| takes(*i, unit)).map(|(_, unit)| unit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn semicolons_part_axes_and_the_values_of_triple() {
+        assert_eq!(axes("shape=32,48"), ["shape=32,48"]);
+        assert_eq!(axes(" shape=32 ; types-shape=8;"), ["shape=32", "types-shape=8"]);
+        assert_eq!(
+            axes("triple=f32,f32->f32;f64,f64->f64;cache=cold"),
+            ["triple=f32,f32->f32;f64,f64->f64", "cache=cold"]
+        );
+        assert_eq!(axes(""), [""]);
+    }
 }

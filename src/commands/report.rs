@@ -1,12 +1,12 @@
 //! How does a run become a page, a terminal table and the findings of a README?
 
 use super::figures::put;
-use super::table::Table;
+use super::records::Form;
 use crate::args::{Format, ReportArgs};
 use crate::exit::{Exit, failure};
 use anyhow::Context;
 use rigel_ledger::store::Run;
-use rigel_report::{Files, HEADS, Source, VerdictTable};
+use rigel_report::{Files, Source, VerdictTable};
 use std::io::Write;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ const END: &str = "<!-- rigel findings: end -->";
 
 /// Writes or checks the page, and renews the findings of a README where one is named.
 pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
-    let run = open(&args.run)?;
+    let run = super::opening::open(&args.run)?;
     let out = args.out.clone().unwrap_or_else(|| args.run.join("report.html"));
     let page = with_source(&run, |source| Ok(rigel_report::page(source)))?;
     let mut same = put(&out, page.as_bytes(), args.check)?;
@@ -35,10 +35,6 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
         same &= put(readme, new.as_bytes(), args.check)?;
     }
     Ok(if same { Exit::Fine } else { Exit::CheckFailed })
-}
-
-fn open(dir: &Path) -> anyhow::Result<Run> {
-    Run::open(dir).map_err(|e| failure(Exit::Usage, e))
 }
 
 /// The text with what stands between the markers replaced.
@@ -70,17 +66,13 @@ pub fn write_page(run: &Run, path: &Path) -> anyhow::Result<()> {
     std::fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Prints the verdict table on standard output.
+/// Prints the verdicts on standard output: a table for people, raw values for programs.
 pub fn print_verdicts(run: &Run, format: Format) -> anyhow::Result<()> {
+    if let Some(form) = Form::of(format) {
+        return super::verdicts::print(run, form);
+    }
     let verdicts = with_source(run, |source| Ok(VerdictTable::new(source)))?;
-    if format == Format::Table {
-        return Ok(std::io::stdout().lock().write_all(verdicts.text().as_bytes())?);
-    }
-    let mut table = Table::new(&HEADS);
-    for row in &verdicts.rows {
-        table.row(row.columns());
-    }
-    table.print(format)
+    Ok(std::io::stdout().lock().write_all(verdicts.text().as_bytes())?)
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
-//! How do rows become aligned text, CSV or JSON Lines on standard output?
+//! How do rows become aligned text for people on standard output?
 
-use crate::args::Format;
 use rigel_ledger::FactRow;
 use rigel_ledger::compare::number;
 use std::io::Write;
@@ -25,27 +24,8 @@ impl Table {
     }
 
     /// Prints to standard output.
-    pub fn print(&self, format: Format) -> anyhow::Result<()> {
-        let mut out = std::io::stdout().lock();
-        match format {
-            Format::Table => out.write_all(self.aligned().as_bytes())?,
-            Format::Csv => {
-                let rows = std::iter::once(self.head.iter().map(|h| h.replace(' ', "_")).collect())
-                    .chain(self.rows.iter().cloned());
-                for row in rows {
-                    let fields: Vec<String> = row.iter().map(|f| quoted(f)).collect();
-                    writeln!(out, "{}", fields.join(","))?;
-                }
-            }
-            Format::Jsonl => {
-                for row in &self.rows {
-                    let pairs = self.head.iter().zip(row).map(|(h, v)| (h.replace(' ', "_"), v.clone().into()));
-                    let object: serde_json::Map<String, serde_json::Value> = pairs.collect();
-                    writeln!(out, "{}", serde_json::Value::Object(object))?;
-                }
-            }
-        }
-        Ok(())
+    pub fn print(&self) -> anyhow::Result<()> {
+        Ok(std::io::stdout().lock().write_all(self.aligned().as_bytes())?)
     }
 
     fn aligned(&self) -> String {
@@ -71,14 +51,6 @@ impl Table {
             line(row, &str::to_owned);
         }
         text
-    }
-}
-
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
     }
 }
 
@@ -117,5 +89,14 @@ pub fn duration(seconds: f64) -> String {
         s if s < 90.0 => format!("{s:.0} s"),
         s if s < 5400.0 => format!("{:.0} min", s / 60.0),
         s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+/// Bytes for people, in powers of 1024 as memory is sold: `3.0 GiB`.
+pub fn memory(bytes: u64) -> String {
+    let scales = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1_u64 << 10, "KiB")];
+    match scales.into_iter().find(|(scale, _)| bytes >= *scale) {
+        Some((scale, unit)) => format!("{:.1} {unit}", bytes as f64 / scale as f64),
+        None => format!("{bytes} B"),
     }
 }

@@ -51,6 +51,31 @@ fn a_truth_in_a_file_is_opened_by_its_path() {
     assert!(unknown.contains("two-clocks") && unknown.contains("sim:PATH.toml"), "{unknown}");
 }
 
+#[test]
+fn a_bad_truth_in_a_file_is_refused_with_file_line_key_and_what_is_allowed() {
+    let good = text("");
+    let line = |of: &str| 1 + good.lines().position(|line| line.starts_with(of)).unwrap();
+    for (from, to, at, words) in [
+        ("cores = 4", "cores = \"four\"", line("cores"), &["`cores`", "invalid type", "expected u32"][..]),
+        ("cores = 4", "cores = 0", line("cores"), &["`cores` is 0; allowed: at least 1"]),
+        ("cores = 4", "coers = 4", line("cores"), &["unknown field `coers`", "expected one of", "`cores`"]),
+        ("cores = 4", "cores = ", line("cores"), &["`cores`"]),
+        ("rate = ", "rate = -", line("rate"), &["`path[0].triple[0].rate` is -", "allowed: 1e0 to"]),
+    ] {
+        let bad = good.replacen(from, to, 1);
+        assert_ne!(bad, good, "{from}");
+        let file = std::env::temp_dir().join(format!("rigel-sim-bad-truth-{}.toml", std::process::id()));
+        std::fs::write(&file, bad).unwrap();
+        let said = backends::open(&format!("sim:{}", file.display())).err().unwrap();
+        std::fs::remove_file(&file).unwrap();
+        let place = format!("{}:{at}: ", file.display());
+        assert!(said.starts_with(&place) && !said.contains('\n'), "{place} does not begin:\n{said}");
+        for word in words {
+            assert!(said.contains(word), "no `{word}` in: {said}");
+        }
+    }
+}
+
 /// The error that a truth with these lines gets.
 fn refused(more: &str) -> String {
     match Truth::parse(&text(more)) {

@@ -6,6 +6,7 @@
 pub mod compare;
 pub mod facts;
 pub mod gate;
+pub mod parts;
 pub mod plan;
 mod plan_error;
 mod plan_file;

@@ -121,7 +121,8 @@ impl Drawing {
             y += 20.0;
             canvas.text(MARGIN, y, Anchor::Start, Letters::Head, &line);
         }
-        let about = format!("{} · {} · run {}", source.kind(), source.devices(), source.runs());
+        let sealed = if source.sealed() { "" } else { " · not sealed" };
+        let about = format!("{} · {} · run {}{sealed}", source.kind(), source.devices(), source.runs());
         for line in wrap(&about, Letters::Quiet, WIDE).into_iter().chain(wrap(&self.caption, Letters::Quiet, WIDE)) {
             y += 18.0;
             canvas.text(MARGIN, y, Anchor::Start, Letters::Quiet, &line);

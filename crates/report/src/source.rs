@@ -83,6 +83,11 @@ impl Source<'_> {
         self.provenance.iter().any(|p| p.kind == RunKind::Simulated)
     }
 
+    /// Whether the run is sealed: only then it has facts, and digests that vouch for its files.
+    pub fn sealed(&self) -> bool {
+        !self.files.files.is_empty()
+    }
+
     /// `measured` or `simulated`.
     pub fn kind(&self) -> &'static str {
         if self.simulated() { "simulated" } else { "measured" }

@@ -18,6 +18,10 @@ pub struct VerdictTable {
     pub matched: Triple,
     /// Required provenance that is missing: then no verdict may be given and none is shown.
     pub incomplete: Vec<String>,
+    /// Whether the run is sealed; one that is not has no verdicts yet.
+    pub sealed: bool,
+    /// What of the plan is not in the run, in words; empty when it is whole.
+    pub parts: String,
 }
 
 /// What is said of one path and type triple.
@@ -57,7 +61,16 @@ impl VerdictTable {
     pub(crate) fn of(reading: &Reading<'_>) -> Self {
         let incomplete = reading.source.incomplete();
         let rows = reading.subjects.iter().map(|s| row(reading, *s, incomplete.is_empty())).collect();
-        VerdictTable { rows, kind: reading.source.kind(), matched: reading.source.plan.matches.triple, incomplete }
+        let source = reading.source;
+        let parts = rigel_ledger::parts::missing_parts(source.provenance).map(|parts| parts.to_string());
+        VerdictTable {
+            rows,
+            kind: source.kind(),
+            matched: source.plan.matches.triple,
+            incomplete,
+            sealed: source.sealed(),
+            parts: parts.unwrap_or_default(),
+        }
     }
 
     /// For a terminal: columns of equal width, two spaces between them, control characters made visible; untried
@@ -98,6 +111,12 @@ impl VerdictTable {
         let mut notes = Vec::new();
         if self.kind == "simulated" {
             notes.push("Simulated: a software device with planted facts, no physical processor.".to_owned());
+        }
+        if !self.sealed {
+            notes.push("Not sealed: the run is still being measured or was stopped, nothing vouches for its files, and no verdict is given yet.".to_owned());
+        }
+        if !self.parts.is_empty() {
+            notes.push(format!("Not the whole plan: {}. Verdicts stand on the blocks that are here.", self.parts));
         }
         if !self.incomplete.is_empty() {
             notes.push(format!(

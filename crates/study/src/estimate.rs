@@ -1,9 +1,10 @@
-//! How many rows, bytes and minutes will a plan take, roughly, before anything runs?
+//! How many rows, bytes, minutes and how much memory will a plan take, roughly, before anything runs?
 
 use crate::sampling::Share;
 use crate::units::{Expansion, Unit};
-use rigel_ledger::rows::{Identity, Work};
-use rigel_numerics::Time;
+use rigel_ledger::rows::{CacheState, Identity, Work};
+use rigel_numerics::{Format, Matrix, Operand, Time, Triple};
+use std::collections::HashSet;
 
 /// Device time of one ceiling repetition that estimates assume.
 const CEILING_REPETITION_S: f64 = 1e-3;
@@ -19,7 +20,7 @@ const WITNESS: u64 = 24;
 const REFERENCE_TERMS_PER_CORE_S: f64 = 1e10;
 
 /// A rough forecast. Device rates are the backend's own guesses; the figures are for planning, never reported.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Estimate {
     /// Cell rows.
     pub rows: usize,
@@ -29,46 +30,108 @@ pub struct Estimate {
     pub bytes: u64,
     /// Seconds on an otherwise idle machine.
     pub seconds: f64,
+    /// Bytes of memory that the largest worker process holds at its peak: see [`memory_bytes`].
+    pub memory_bytes: u64,
 }
 
-/// Forecasts units of an expansion.
+/// Forecasts units of an expansion together.
 pub fn estimate(expansion: &Expansion, units: &[Unit]) -> Estimate {
+    units.iter().fold(Estimate::default(), |total, unit| {
+        let one = estimate_unit(expansion, unit);
+        Estimate {
+            rows: total.rows + one.rows,
+            samples: total.samples + one.samples,
+            bytes: total.bytes + one.bytes,
+            seconds: total.seconds + one.seconds,
+            memory_bytes: total.memory_bytes.max(one.memory_bytes),
+        }
+    })
+}
+
+/// Forecasts one unit of an expansion.
+pub fn estimate_unit(expansion: &Expansion, unit: &Unit) -> Estimate {
     let sampling = &expansion.plan.sampling;
     let share = Share::of(sampling);
     let cores = std::thread::available_parallelism().map_or(1.0, |n| n.get() as f64);
-    let mut total = Estimate { rows: 0, samples: 0, bytes: 0, seconds: 0.0 };
-    for unit in units {
-        total.rows += unit.rows(sampling.processes);
-        match unit {
-            Unit::Absent { .. } => {}
-            Unit::Climb { cells } => {
-                total.seconds += PROCESS_S;
-                total.bytes += cells.len() as u64 * WITNESS * WITNESS_BYTES;
-                total.seconds += cells.iter().map(|c| repetition(expansion, c) + reference(c, cores)).sum::<f64>();
-            }
-            Unit::Block { cells, .. } => {
-                let mut references = std::collections::HashSet::new();
-                for cell in cells {
-                    let each = repetition(expansion, cell);
-                    let n = repetitions(&share, each);
-                    total.samples += n * u64::from(sampling.processes);
-                    total.seconds += f64::from(sampling.processes) * each * (n as f64 + n as f64 / share.burst as f64);
-                    if cell.work == Work::Gemm {
-                        let tiles = expansion.device.tiles(&cell.path, cell.triple).len() as f64;
-                        total.seconds +=
-                            PROCESS_S + each * f64::from(sampling.pilot + 1) * tiles + reference(cell, cores);
-                        total.bytes += u64::from(sampling.processes) * WITNESS * WITNESS_BYTES;
-                        if references.insert((cell.triple, cell.recipe)) {
-                            total.seconds += f64::from(sampling.processes) * reference(cell, cores);
-                        }
+    let rows = unit.rows(sampling.processes);
+    let mut total =
+        Estimate { rows, memory_bytes: memory_bytes(unit, expansion.plan.thresholds.full_check), ..Default::default() };
+    match unit {
+        Unit::Absent { .. } => {}
+        Unit::Meters { cells } => total.seconds += PROCESS_S + sampling.meter_window_s * (cells.len() + 1) as f64,
+        Unit::Climb { cells } => {
+            total.seconds += PROCESS_S;
+            total.bytes += cells.len() as u64 * WITNESS * WITNESS_BYTES;
+            total.seconds += cells.iter().map(|c| repetition(expansion, c) + reference(c, cores)).sum::<f64>();
+        }
+        Unit::Block { cells, .. } => {
+            let mut references = HashSet::new();
+            for cell in cells {
+                let each = repetition(expansion, cell);
+                let n = repetitions(&share, each);
+                total.samples += n * u64::from(sampling.processes);
+                total.seconds += f64::from(sampling.processes) * each * (n as f64 + n as f64 / share.burst as f64);
+                if cell.work == Work::Gemm {
+                    let tiles = expansion.device.tiles(&cell.path, cell.triple).len() as f64;
+                    total.seconds += PROCESS_S + each * f64::from(sampling.pilot + 1) * tiles + reference(cell, cores);
+                    total.bytes += u64::from(sampling.processes) * WITNESS * WITNESS_BYTES;
+                    if references.insert((cell.triple, cell.recipe)) {
+                        total.seconds += f64::from(sampling.processes) * reference(cell, cores);
                     }
                 }
-                total.seconds += f64::from(sampling.processes) * PROCESS_S;
             }
+            total.seconds += f64::from(sampling.processes) * PROCESS_S;
         }
     }
     total.bytes += total.rows as u64 * CELL_BYTES + total.samples * SAMPLE_BYTES;
     total
+}
+
+/// Bytes that a worker process of a unit holds at its peak, for products; the program itself and what is packed come on top.
+///
+/// A block holds all its cells at once. Each operand is there once for all cells that share its bytes, and so is each
+/// reference (none above `full_check` terms). Each cell has its own copy of both operands, two where they start
+/// cold (more where the last-level cache is larger), and its own output. One output more is being looked at. A climb
+/// holds one cell at a time. On a device with memory of its own, the cells' part lies there.
+pub fn memory_bytes(unit: &Unit, full_check: u64) -> u64 {
+    let of = |cells: &[Identity]| {
+        let (mut operands, mut references) = (HashSet::new(), HashSet::new());
+        let (mut total, mut looked_at) = (0_u64, 0);
+        for cell in cells {
+            let Some(shape) = cell.shape else { continue };
+            let Triple { a, b, c, .. } = cell.triple;
+            let [a_bytes, b_bytes, c_bytes] = [
+                matrix_bytes(a, shape.m, shape.k),
+                matrix_bytes(b, shape.k, shape.n),
+                matrix_bytes(c, shape.m, shape.n),
+            ];
+            let copies = if cell.cache == CacheState::Cold { 2 } else { 1 };
+            let own = a_bytes.saturating_add(b_bytes).saturating_mul(copies).saturating_add(c_bytes);
+            total = total.saturating_add(own);
+            looked_at = looked_at.max(c_bytes);
+            let shared = (shape, cell.recipe, cell.seed);
+            for (operand, format, bytes) in [(Operand::A, a, a_bytes), (Operand::B, b, b_bytes)] {
+                if operands.insert((operand, format, shared)) {
+                    total = total.saturating_add(bytes);
+                }
+            }
+            if references.insert((cell.triple, shared)) && shape.operations() / 2 <= full_check {
+                let double = cell.triple.a == Format::F64 || cell.triple.b == Format::F64;
+                let arrays = if double { 3 } else { 2 };
+                total = total.saturating_add(matrix_bytes(Format::F64, shape.m, shape.n).saturating_mul(arrays));
+            }
+        }
+        total.saturating_add(looked_at)
+    };
+    match unit {
+        Unit::Absent { .. } | Unit::Meters { .. } => 0,
+        Unit::Climb { cells } => cells.iter().map(|cell| of(std::slice::from_ref(cell))).max().unwrap_or(0),
+        Unit::Block { cells, .. } => of(cells),
+    }
+}
+
+fn matrix_bytes(format: Format, rows: usize, columns: usize) -> u64 {
+    (rows as u64).saturating_mul(Matrix::row_bytes(format, columns) as u64)
 }
 
 fn repetition(expansion: &Expansion, cell: &Identity) -> f64 {
@@ -85,4 +148,54 @@ fn reference(cell: &Identity, cores: f64) -> f64 {
 fn repetitions(share: &Share, each: f64) -> u64 {
     let affordable = share.budget.0 / Time::from_seconds(each).0.max(1);
     affordable.clamp(share.minimum as u64, share.target as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rigel_ledger::rows::Probe;
+    use rigel_numerics::{Recipe, Shape};
+
+    fn cell(path: &str, triple: &str, cache: CacheState) -> Identity {
+        Identity {
+            probe: Probe::Throughput,
+            work: Work::Gemm,
+            path: path.into(),
+            triple: triple.parse().unwrap(),
+            shape: Some(Shape::new(100, 200, 300)),
+            tile: String::new(),
+            recipe: Some(Recipe::NearNormal),
+            seed: 1,
+            cache,
+        }
+    }
+
+    fn block(cells: &[Identity]) -> Unit {
+        Unit::Block { id: "gemm".into(), cells: cells.to_vec() }
+    }
+
+    #[test]
+    fn a_block_holds_inputs_and_reference_once_and_operands_and_output_for_every_cell() {
+        let all = u64::MAX;
+        let (a, b, c) = (100 * 300 * 2, 300 * 200 * 2, 100 * 200 * 4);
+        let reference = 100 * 200 * 16;
+        let one = cell("tiled", "f16,f16->f32", CacheState::Warm);
+        let other = cell("scalar", "f16,f16->f32", CacheState::Warm);
+        assert_eq!(memory_bytes(&block(std::slice::from_ref(&one)), all), 2 * (a + b) + 2 * c + reference);
+        assert_eq!(memory_bytes(&block(&[one.clone(), other.clone()]), all), 3 * (a + b) + 3 * c + reference);
+        assert_eq!(memory_bytes(&block(std::slice::from_ref(&one)), 5_999_999), 2 * (a + b) + 2 * c, "sampled check");
+        let cold = cell("tiled", "f16,f16->f32", CacheState::Cold);
+        assert_eq!(memory_bytes(&block(&[cold]), all), 3 * (a + b) + 2 * c + reference);
+        let climb = Unit::Climb { cells: vec![one.clone(), other] };
+        assert_eq!(memory_bytes(&climb, all), memory_bytes(&block(&[one]), all));
+        let wide = cell("tiled", "f64,f64->f64", CacheState::Warm);
+        assert_eq!(memory_bytes(&block(&[wide]), all), 4 * (2 * (a + b)) + 2 * 2 * c + reference / 2 * 3);
+    }
+
+    #[test]
+    fn extents_beyond_every_machine_saturate() {
+        let mut huge = cell("tiled", "f64,f64->f64", CacheState::Cold);
+        huge.shape = Some(Shape::cube(1 << 20));
+        assert!(memory_bytes(&block(&vec![huge; 40]), 0) > 1 << 46);
+    }
 }

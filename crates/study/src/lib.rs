@@ -13,6 +13,7 @@ pub mod estimate;
 pub mod faults;
 pub mod gate;
 pub mod meters;
+pub mod missing;
 pub mod order;
 pub mod origin;
 pub mod partition;

@@ -24,6 +24,16 @@ pub enum BadTruth {
         /// What may.
         allowed: String,
     },
+    /// Something in a file.
+    #[error("{file}:{line}: {fault}")]
+    At {
+        /// The file as the user named it.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong there.
+        fault: Box<BadTruth>,
+    },
     /// The file cannot be read.
     #[error("cannot read {path}: {reason}")]
     Unreadable {

@@ -13,6 +13,7 @@ pub mod fault;
 mod gemm;
 pub mod meter;
 pub mod noise;
+mod place;
 mod product;
 pub mod random;
 pub mod rate;
@@ -29,6 +30,7 @@ pub use timeline::Timeline;
 pub use truth::Truth;
 
 use crate::{backends::Backend, contract::Device};
+use std::io::Read;
 
 /// The backend's entry in the list.
 pub const BACKEND: Backend =
@@ -52,18 +54,30 @@ fn find() -> Result<Vec<String>, String> {
 }
 
 fn open(selector: &str) -> Result<Box<dyn Device>, String> {
-    let truth = Truth::select(selector).map_err(|e| format!("{selector}: {e}"))?;
-    Ok(Box::new(SimDevice::new(truth).map_err(|e| format!("{selector}: {e}"))?))
+    let named = |error: BadTruth| match error {
+        BadTruth::At { .. } => error.to_string(),
+        other => format!("{selector}: {other}"),
+    };
+    Ok(Box::new(SimDevice::new(Truth::select(selector).map_err(named)?).map_err(named)?))
+}
+
+/// Whether a selector names a truth file, `sim:PATH.toml`: then a device that does not open is input that does not read.
+pub fn names_file(selector: &str) -> bool {
+    selector.strip_prefix("sim:").is_some_and(|name| name.ends_with(".toml"))
 }
 
 impl Truth {
     /// The truth that a selector names: `sim:NAME` or `sim:PATH.toml`.
+    ///
+    /// # Errors
+    /// [`BadTruth::Form`] for an unknown name, [`BadTruth::Unreadable`] for a file that cannot be read, and
+    /// [`BadTruth::At`] with file and line for one that holds no possible truth.
     pub fn select(selector: &str) -> Result<Truth, BadTruth> {
         let name = selector.strip_prefix("sim:").unwrap_or_default();
         if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
             return Truth::parse(text);
         }
-        if !name.ends_with(".toml") {
+        if !names_file(selector) {
             let known: Vec<&str> = BUILT_IN.iter().map(|(known, _)| *known).collect();
             return Err(BadTruth::Form(format!(
                 "no built-in truth `{name}`; known: {}; or a file, as `sim:PATH.toml`",
@@ -71,18 +85,26 @@ impl Truth {
             )));
         }
         let unreadable = |reason: String| BadTruth::Unreadable { path: name.to_owned(), reason };
-        let size = std::fs::metadata(name).map_err(|e| unreadable(e.to_string()))?.len();
-        if size > LARGEST_FILE {
-            return Err(unreadable(format!("it has {size} bytes; at most {LARGEST_FILE} are allowed")));
+        // A device or a pipe has no size, so what is read is bounded, not what is stated.
+        let file = std::fs::File::open(name).map_err(|e| unreadable(e.to_string()))?;
+        let mut text = String::new();
+        file.take(LARGEST_FILE + 1).read_to_string(&mut text).map_err(|e| unreadable(e.to_string()))?;
+        if text.len() as u64 > LARGEST_FILE {
+            return Err(unreadable(format!("it has more than {LARGEST_FILE} bytes, so it is no truth")));
         }
-        Truth::parse(&std::fs::read_to_string(name).map_err(|e| unreadable(e.to_string()))?)
+        place::read(&text).map_err(|(fault, line)| BadTruth::At {
+            file: name.to_owned(),
+            line,
+            fault: Box::new(fault),
+        })
     }
 
     /// Reads and checks a truth.
     pub fn parse(text: &str) -> Result<Truth, BadTruth> {
-        let truth: Truth = toml::from_str(text).map_err(|e| BadTruth::Form(e.to_string()))?;
-        truth.check()?;
-        Ok(truth)
+        place::read(text).map_err(|(error, line)| match error {
+            BadTruth::Form(fault) => BadTruth::Form(format!("line {line}: {fault}")),
+            other => other,
+        })
     }
 
     /// The truth as TOML. [`Truth::parse`] gives an equal truth back.

@@ -4,7 +4,7 @@
 //!
 //! | name | subject | value, unit, interval |
 //! | --- | --- | --- |
-//! | `incomplete` | the run | `provenance` or `devices`: why no verdict is given; the fields in words |
+//! | `incomplete` | the run | `provenance` or `devices`: why no verdict is given; `parts`: verdicts stand on a part of the plan, and which is in the words of each |
 //! | `rung.advertised` `rung.compiles` `rung.loads` `rung.runs` `rung.right` `rung.faster` | path, triple | `yes`, `no` or `not tried`; the reason in words |
 //! | `ceiling` | path, triple | rate of the accepted ceiling loop, `op/s` |
 //! | `ceiling.per_clock` | path, triple | the same per core-clock cycle over all cores, `op/cycle` |
@@ -38,6 +38,7 @@ mod rails;
 mod row;
 mod verdicts;
 
+use crate::parts::missing_parts;
 use crate::plan::Plan;
 use crate::provenance::Provenance;
 use crate::rows::{CellId, CellRow, FactRow, PowerRow, Probe};
@@ -106,6 +107,14 @@ pub fn derive(evidence: &Evidence<'_>) -> Vec<FactRow> {
     facts.extend(bench.facts(complete));
     facts.extend(ladder::facts(&index, evidence, &bench));
     facts.extend(places::facts(&bench, evidence, complete));
+    if let Some(missing) = missing_parts(evidence.provenance) {
+        for fact in facts.iter_mut().filter(|fact| fact.name.starts_with("verdict.")) {
+            let joint = if fact.words.is_empty() { "" } else { "; " };
+            fact.words.push_str(&format!("{joint}not of the whole plan: {missing}"));
+        }
+        let words = format!("{missing}; verdicts stand on the blocks that are here");
+        facts.push(Subject::run(Probe::Types).word("incomplete", "parts", words, &[]));
+    }
     row::sort(&mut facts);
     facts
 }

@@ -1,0 +1,43 @@
+//! May a command that reads a run believe its files?
+//!
+//! Every command that shows what a run says opens it here. An edited run is refused; an unsealed one is shown with a warning,
+//! on standard error here and on whatever is made of it.
+
+use crate::exit::{Exit, failure};
+use crate::terminal::{tell, warning};
+use rigel_ledger::store::{FileFault, Integrity, Run, StoreError, integrity};
+use std::path::Path;
+
+/// Opens a run whose files are as they were sealed, or that is not sealed yet.
+pub fn open(dir: &Path) -> anyhow::Result<Run> {
+    if integrity(dir).map_err(|error| refused(dir, error))? == Integrity::Unsealed {
+        tell!(
+            "{} {} is not sealed: it is still being measured or was stopped, so nothing vouches for its files, and it has no \
+             facts and no verdicts; `rigel run` with the same plan and --out ends it",
+            warning(),
+            dir.display()
+        );
+    }
+    Run::open(dir).map_err(|error| refused(dir, error))
+}
+
+/// A failure with the code that what is wrong with the files deserves.
+pub fn refused(dir: &Path, error: StoreError) -> anyhow::Error {
+    let exit = exit(&error);
+    let more = match exit {
+        Exit::CheckFailed => format!("; `rigel verify {}` says which rows do not agree", dir.display()),
+        _ => String::new(),
+    };
+    failure(exit, format!("{error}{more}"))
+}
+
+/// 1 where MANIFEST says no, 2 where nothing that reads is there.
+fn exit(error: &StoreError) -> Exit {
+    match error {
+        StoreError::File {
+            fault: FileFault::Digest { .. } | FileFault::Rows { .. } | FileFault::Added | FileFault::Missing,
+            ..
+        } => Exit::CheckFailed,
+        _ => Exit::Usage,
+    }
+}
