@@ -2,8 +2,8 @@
 
     python3 -m unittest discover -s integrations -v
 
-Runs are of a simulated device, by the `rigel` that the variable RIGEL names, else the one under target/. Where that, GNU
-parallel, ReFrame or shellcheck is missing, the tests that need it are skipped and say so.
+Runs are of a simulated device, by the `rigel` that the variable RIGEL names, else the one under target/. Where that,
+GNU parallel, ReFrame or shellcheck is missing, the tests that need it are skipped and say so.
 """
 
 import csv
@@ -44,7 +44,8 @@ echo "$*" >>"$ASKED"
 def rigel():
     """The path of the binary; None where there is none."""
     target = os.path.join(os.path.dirname(HERE), "target")
-    places = [os.environ.get("RIGEL", ""), *(os.path.join(target, profile, "rigel") for profile in ("release", "debug"))]
+    built = [os.path.join(target, profile, "rigel") for profile in ("release", "debug")]
+    places = [os.environ.get("RIGEL", ""), *built]
     return next((os.path.abspath(place) for place in places if os.path.isfile(place)), None)
 
 
@@ -106,7 +107,8 @@ class Schedulers(unittest.TestCase):
         return path
 
     def run_here(self, *words, **environment):
-        return subprocess.run(words, cwd=self.here, env={**self.environment, **environment}, capture_output=True, text=True)
+        environment = {**self.environment, **environment}
+        return subprocess.run(words, cwd=self.here, env=environment, capture_output=True, text=True)
 
     def same_as_the_whole(self, run):
         self.assertEqual(cells(self.whole), cells(run))
@@ -184,8 +186,8 @@ class Schedulers(unittest.TestCase):
     def reframe(self, *settings):
         words = [word for setting in settings for word in ("-S", f"RigelRun.{setting}")]
         options = ",".join(["--filter", "matmul2d f16", "--axis", "shape=32", "--axis", "types-shape=8"])
-        done = self.run_here("reframe", "--nocolor", "-c", CHECK, "-r", "--prefix", self.here, "-S", f"RigelRun.rigel={rigel()}",
-                             "-S", f"RigelRun.options={options}", *words, HOME=self.here)
+        done = self.run_here("reframe", "--nocolor", "-c", CHECK, "-r", "--prefix", self.here,
+                             "-S", f"RigelRun.rigel={rigel()}", "-S", f"RigelRun.options={options}", *words, HOME=self.here)
         return done.returncode, done.stdout
 
     @missing("reframe")

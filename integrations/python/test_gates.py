@@ -104,13 +104,15 @@ CASES = [
     ("right, although its sibling's operands were cut", False, changed(CUT_ZEROS, outcome="right", reason="")),
     ("imprecise, although its sibling is right", False, changed(ZEROS, outcome="imprecise", reason=CUT)),
     ("wrong, and no sibling is", False, changed(
-        ZEROS, outcome="wrong", reason="as its random sibling near-normal: element (0, 0) is not finite before timing")),
-    ("another reason than its sibling's", False, changed(CUT_ZEROS, reason=lambda reason: reason.replace("tf32", "bf16"))),
-    ("a sibling of another recipe", False, changed(CUT_ZEROS, reason=lambda reason: reason.replace("near-normal", "uniform"))),
+        ZEROS, outcome="wrong",
+        reason="as its random sibling near-normal: element (0, 0) is not finite before timing")),
+    ("another reason than its sibling's", False, changed(CUT_ZEROS, reason=lambda said: said.replace("tf32", "bf16"))),
+    ("a sibling of another recipe", False, changed(CUT_ZEROS, reason=lambda said: said.replace("near-normal", "uniform"))),
     ("zeros that are none", False, far_off),
     ("zeros that inherit nothing", False, changed(ZEROS, gate="full")),
     ("random elements that inherit", False, changed(RANDOM, gate="inherited")),
-    ("sums of a sampled check", True, changed(LONE, gate="sampled", gate_visible="1e-6", outcome="mistrusted", reason=SUMS)),
+    ("sums of a sampled check", True, changed(
+        LONE, gate="sampled", gate_visible="1e-6", outcome="mistrusted", reason=SUMS)),
     ("sums of a full check", False, changed(LONE, outcome="mistrusted", reason=SUMS)),
     ("sums, and right", False, changed(LONE, gate="sampled", gate_visible="1e-6", reason=SUMS)),
     ("another word than sums", False, changed(

@@ -3,8 +3,8 @@
     reframe -c integrations/reframe/rigel_run.py -r -S RigelRun.baseline=/runs/accepted
 
 One test is one run of `rigel`. Sanity: `rigel run --fail-on` and `rigel verify` both end with 0, and the run has rates.
-Performance: the rate of every path and type triple at its largest shape, from the facts of the run. Its reference is the same
-fact of the baseline, a run directory; without one the rates are recorded and compared with nothing.
+Performance: the rate of every path and type triple at its largest shape, from the facts of the run. Its reference is
+the same fact of the baseline, a run directory; without one the rates are recorded and compared with nothing.
 """
 
 import csv
@@ -71,7 +71,8 @@ class RigelRun(rfm.RunOnlyRegressionTest):
         # They become words of a script, so spaces in them need quotes.
         self.executable_opts = [shlex.quote(option) for option in options]
         # The script goes on after a failure, so each exit code is written down where the sanity check finds it.
-        self.postrun_cmds = ['echo "run ended with $?"', f"{self.executable} verify {RUN}", 'echo "verify ended with $?"']
+        verify = f"{self.executable} verify {RUN}"
+        self.postrun_cmds = ['echo "run ended with $?"', verify, 'echo "verify ended with $?"']
 
     @builtins.sanity_function
     def right_and_verified(self):
