@@ -26,6 +26,7 @@
 //! **Process death is allowed.** A backend may crash or hang its process: the caller runs it in a worker
 //! with a timeout and a memory limit. It must not leave other processes or devices harmed.
 
+use crate::unit::{Conversion, ConversionSpec, Unit, UnitSpec};
 use rigel_numerics::{Matrix, Megahertz, Shape, Time, Triple};
 use serde::{Deserialize, Serialize};
 
@@ -270,6 +271,22 @@ pub trait Device {
     fn compile(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal>;
     /// Compiles a ceiling loop.
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal>;
+    /// Matrix instructions that can be asked one at a time, in a stable order.
+    fn units(&self) -> Vec<UnitSpec> {
+        Vec::new()
+    }
+    /// One of them; the reason when it cannot be had here.
+    fn unit(&mut self, name: &str) -> Result<Box<dyn Unit>, Absent> {
+        Err(Absent(format!("this device offers no unit `{name}`")))
+    }
+    /// Conversions of single codes that can be asked, in a stable order.
+    fn conversions(&self) -> Vec<ConversionSpec> {
+        Vec::new()
+    }
+    /// One of them; the reason when it cannot be had here.
+    fn conversion(&mut self, name: &str) -> Result<Box<dyn Conversion>, Absent> {
+        Err(Absent(format!("this device offers no conversion `{name}`")))
+    }
     /// Meters that exist, and those that do not with the reason.
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>);
     /// Lets time pass while nothing runs, so that meters see the device idle. A virtual clock is set forward instead.

@@ -7,5 +7,6 @@ pub mod contract;
 pub mod cpu;
 pub mod meters;
 pub mod sim;
+pub mod unit;
 
 pub use contract::*;
