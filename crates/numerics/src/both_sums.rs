@@ -20,12 +20,12 @@ const WIDTH: usize = 16;
 const HEIGHT: usize = 6;
 /// Strips that one task decodes.
 const GROUP: usize = 16;
-/// Terms of a panel: a strip of it (64 KiB) and the rows of a task stay in a second-level cache.
-const DEPTH: usize = 512;
+/// Terms of a panel: a strip of it (128 KiB) and the rows of a task (288 KiB) stay in a second-level cache.
+const DEPTH: usize = 1024;
 /// Columns of a panel of B, 8 MiB when decoded.
-const EDGE: usize = 2048;
+const EDGE: usize = 1024;
 /// Tiles of rows in a task, at most.
-const TASK_TILES: usize = 4;
+const TASK_TILES: usize = 3;
 
 type Strip = [f64; WIDTH];
 /// a and |a| of every row of a tile: taking |a| in the loop would cost the ports that multiply.
