@@ -2,7 +2,7 @@
 
 use rayon::ThreadPoolBuilder;
 use rigel_numerics::bound::tolerance;
-use rigel_numerics::checksum::{CheckError, SampledCheck, Sampling, sampled_check};
+use rigel_numerics::checksum::{CheckError, Checksums, SampledCheck, Sampling, sampled_check};
 use rigel_numerics::reference::{Values, reference};
 use rigel_numerics::sample::sample;
 use rigel_numerics::{Matrix, Operand, Overflow, Recipe, Rounding, Shape, Triple};
@@ -174,6 +174,35 @@ fn errors_in_more_lines_than_are_followed_are_still_found() {
         assert!(check.elements.outside > 0, "{text} {check:?}");
         assert!(wrong.contains(&(check.elements.row, check.elements.col)), "{text} {check:?}");
         assert!(check.computed < 90 * 57 / 2, "{text}: {} were computed", check.computed);
+    }
+}
+
+/// Wrong elements in few rows are all found, and the worst is that of a comparison of every element.
+#[test]
+fn few_wrong_rows_are_compared_as_a_whole() {
+    for (text, shape) in CASES {
+        let case = case(text, shape, Recipe::NearNormal);
+        let mut output = case.output.clone();
+        let rows = 5.min(shape.m);
+        for (i, (row, col)) in (0..rows).flat_map(|i| (0..shape.n).step_by(3).map(move |col| (i, col))).enumerate() {
+            let row = row * (shape.m / rows);
+            output.set(row, col, case.planted(row, col, 16.0 + i as f64).get(row, col));
+        }
+        let bound = tolerance(case.triple, shape.k, case.recipe);
+        let whole = reference(case.triple, &case.a, &case.b).expect("a reference").compare(&output, bound);
+        assert_eq!(case.check(&output).elements, whole.expect("a comparison"), "{text}");
+    }
+}
+
+/// Sums that were made once serve every output.
+#[test]
+fn checks_of_one_product_do_not_disturb_each_other() {
+    let case = case("bf16,bf16->bf16+f32", Shape::new(77, 44, 64), Recipe::NearNormal);
+    let sums = Checksums::new(case.triple, &case.a, &case.b, SAMPLING.seed).expect("sums");
+    let bound = tolerance(case.triple, 64, case.recipe);
+    for output in [case.output.clone(), case.planted(7, 9, 1e3), case.output.clone()] {
+        let found = sums.check(&output, bound, SAMPLING.elements, SAMPLING.tile).expect("a check");
+        assert_eq!(found, case.check(&output));
     }
 }
 

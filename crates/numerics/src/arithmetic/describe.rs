@@ -86,7 +86,7 @@ fn sum(sum: &Sum) -> String {
 }
 
 fn aligned(a: &Alignment) -> String {
-    let mut text = format!("aligned to {} below the largest exponent, cut {}", count(a.fraction_bits as usize, "bit"), way(a.cut));
+    let mut text = format!("aligned to {} below the largest exponent", count(a.fraction_bits as usize, "bit"));
     if let Some(c) = &a.c {
         text += &format!(" (c to {}, cut {}", count(c.fraction_bits as usize, "bit"), way(c.cut));
         text += &c.reach.map_or(String::new(), |r| format!(", dropped beyond {r}"));
@@ -114,7 +114,7 @@ fn aligned(a: &Alignment) -> String {
     if let Some(bits) = a.carry_bits {
         text += &format!(", wrapping at {} above", count(bits as usize, "bit"));
     }
-    text
+    text + ", cut " + way(a.cut)
 }
 
 fn rounded(form: &Rounded) -> String {
@@ -131,7 +131,8 @@ fn rounded(form: &Rounded) -> String {
         Subnormals::FlushAfter => ", flushed where tiny after rounding",
         Subnormals::FlushStored => ", subnormal results flushed",
     };
-    format!("rounded to {}{bits} {}{overflow}{subnormals}", form.format, way(form.rounding))
+    let vanished = if form.vanished == Vanished::Positive { ", to +0 where it vanishes" } else { "" };
+    format!("rounded to {}{bits} {}{overflow}{subnormals}{vanished}", form.format, way(form.rounding))
 }
 
 fn way(rounding: Rounding) -> &'static str {

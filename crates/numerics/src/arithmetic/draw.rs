@@ -171,7 +171,8 @@ impl Dice {
         });
         let (rounding, overflow) = (self.of(&Rounding::ALL), self.of(&OverflowTo::ALL));
         let subnormals = if self.one_in(2) { Subnormals::Keep } else { self.of(&Subnormals::ALL) };
-        Rounded { format, precision, rounding, overflow, subnormals }
+        let vanished = self.of(&Vanished::ALL);
+        Rounded { format, precision, rounding, overflow, subnormals, vanished }
     }
 
     fn intake(&mut self, format: Format) -> Intake {

@@ -67,5 +67,5 @@ pub use node::{CPlace, Chain, Join, JoinOrder, LateC, Node, Step};
 pub use split::Split;
 pub use sum::{
     Align, Alignment, CAlignment, IntegerOutput, IntegerOverflow, Output, OverflowTo, ProductExponent, Rounded, Subnormals,
-    Sum, ValueExponent, ZeroProducts, ZeroSign,
+    Sum, ValueExponent, Vanished, ZeroProducts, ZeroSign,
 };

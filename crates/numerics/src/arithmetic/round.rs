@@ -1,6 +1,6 @@
 //! How does an exact sum become a rounded value, and that a code, by integer arithmetic?
 
-use super::sum::{IntegerOutput, IntegerOverflow, OverflowTo, Rounded, Subnormals};
+use super::sum::{IntegerOutput, IntegerOverflow, OverflowTo, Rounded, Subnormals, Vanished};
 use super::value::{Class, Total, Value};
 use crate::codec::Layout;
 use crate::format::Specials;
@@ -51,6 +51,7 @@ impl Rounder {
         if total.magnitude == 0 {
             return zero;
         }
+        let zero = Value { negative: zero.negative && self.form.vanished == Vanished::KeepsSign, ..zero };
         let lead = total.place + 127 - total.magnitude.leading_zeros() as i32;
         let tiny = lead < self.least_exponent;
         let (mut kept, mut place) = self.cut(total, lead.max(self.least_exponent) - self.precision + 1);

@@ -2,7 +2,7 @@
 
 use super::dyadic::Dyadic;
 use super::slow::Held;
-use super::sum::{IntegerOutput, IntegerOverflow, OverflowTo, Rounded, Subnormals};
+use super::sum::{IntegerOutput, IntegerOverflow, OverflowTo, Rounded, Subnormals, Vanished};
 use crate::format::Specials;
 use crate::{Format, Rounding};
 use std::cmp::Ordering;
@@ -53,13 +53,9 @@ fn largest(form: &Rounded) -> (Dyadic, i32) {
 /// A finite value (with the sign it has if it is zero) in a form.
 pub(super) fn rounded(form: &Rounded, value: &Dyadic, negative: bool) -> Held {
     let least = least_exponent(form.format);
-    let zero = Held::Finite { value: Dyadic::zero(), negative, exponent: None, unrounded: false };
-    let Some(lead) = value.floor_log2() else { return zero };
+    let zero = |negative| Held::Finite { value: Dyadic::zero(), negative, exponent: None, unrounded: false };
+    let Some(lead) = value.floor_log2() else { return zero(negative) };
     let negative = value.is_negative();
-    let zero = match zero {
-        Held::Finite { value, exponent, unrounded, .. } => Held::Finite { value, negative, exponent, unrounded },
-        other => other,
-    };
     let precision = form.significant_bits() as i32;
     let result = to_multiple(value, lead.max(least) - precision + 1, form.rounding);
     let least_normal = Dyadic::new(1, least);
@@ -70,7 +66,9 @@ pub(super) fn rounded(form: &Rounded, value: &Dyadic, negative: bool) -> Held {
         Subnormals::FlushAfter => below(&to_multiple(value, lead - precision + 1, form.rounding)),
         Subnormals::FlushStored => below(&result),
     };
-    let Some(result_lead) = result.floor_log2().filter(|_| !flushed) else { return zero };
+    let Some(result_lead) = result.floor_log2().filter(|_| !flushed) else {
+        return zero(negative && form.vanished == Vanished::KeepsSign);
+    };
     let (most, last) = largest(form);
     if result.abs().compare(&most) != Ordering::Greater {
         return Held::Finite { value: result, negative, exponent: Some(result_lead.max(least)), unrounded: false };

@@ -139,7 +139,7 @@ pub enum ZeroProducts {
     Product(i32),
 }
 
-/// Sign of a sum that is zero before rounding (a sum that rounds to zero keeps its sign).
+/// Sign of a sum that is zero before rounding; that of one that rounds to zero is [`Vanished`]'s.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ZeroSign {
@@ -185,12 +185,16 @@ pub struct Rounded {
     /// What a value below the least normal one becomes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub subnormals: Subnormals,
+    /// Sign of a zero that a nonzero value becomes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub vanished: Vanished,
 }
 
 impl Rounded {
     /// Rounded to a format, overflowing to infinity, subnormals kept.
     pub const fn to(format: Format, rounding: Rounding) -> Rounded {
-        Rounded { format, precision: None, rounding, overflow: OverflowTo::Infinity, subnormals: Subnormals::Keep }
+        let (overflow, subnormals) = (OverflowTo::Infinity, Subnormals::Keep);
+        Rounded { format, precision: None, rounding, overflow, subnormals, vanished: Vanished::KeepsSign }
     }
 
     /// Significant bits of a normal value.
@@ -221,7 +225,7 @@ impl OverflowTo {
     pub const ALL: [OverflowTo; 3] = [OverflowTo::Infinity, OverflowTo::Directed, OverflowTo::Largest];
 }
 
-/// What a value below the least normal one becomes on its way out of a step. Flushing gives a zero of its sign.
+/// What a value below the least normal one becomes on its way out of a step; [`Vanished`] has the sign of a flushed one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subnormals {
@@ -241,6 +245,22 @@ impl Subnormals {
     /// Every rule.
     pub const ALL: [Subnormals; 4] =
         [Subnormals::Keep, Subnormals::FlushBefore, Subnormals::FlushAfter, Subnormals::FlushStored];
+}
+
+/// Sign of the zero that a nonzero value becomes by rounding or flushing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Vanished {
+    /// That of the value, as IEEE 754 has it.
+    #[default]
+    KeepsSign,
+    /// +0.
+    Positive,
+}
+
+impl Vanished {
+    /// Both rules.
+    pub const ALL: [Vanished; 2] = [Vanished::KeepsSign, Vanished::Positive];
 }
 
 /// An integer of fixed width.
