@@ -9,6 +9,9 @@ use rigel_ledger::rows::{CacheState, Identity, name_of};
 use rigel_study::estimate::{Estimate, estimate, estimate_unit};
 use rigel_study::units::{Expansion, Unit};
 
+/// Blocks that a warning names before the rest is counted.
+const MOST_WARNINGS: usize = 4;
+
 /// Lists units and cells.
 pub fn list(args: &PlanArgs) -> anyhow::Result<Exit> {
     let planned = planning::resolve(args)?;
@@ -114,8 +117,16 @@ fn estimates(args: &PlanArgs, planned: &Planned, units: &[Unit]) -> anyhow::Resu
 
 /// Says on standard error which blocks will probably not fit into memory.
 pub fn warn(planned: &Planned, units: &[Unit]) {
-    for warning in super::memory::warnings(planned, units) {
+    let warnings = super::memory::warnings(planned, units);
+    for warning in warnings.iter().take(MOST_WARNINGS) {
         crate::terminal::tell!("{} {warning}", crate::terminal::warning());
+    }
+    if warnings.len() > MOST_WARNINGS {
+        let more = warnings.len() - MOST_WARNINGS;
+        crate::terminal::tell!(
+            "{} {more} more blocks need too much memory; `rigel list --estimate --format csv` tells each",
+            crate::terminal::warning()
+        );
     }
 }
 
@@ -128,6 +139,7 @@ pub fn nothing(args: &PlanArgs) -> String {
     if !args.filter.is_empty() {
         asked.push(format!("--filter `{}`", args.filter));
     }
+    asked.extend(args.partition.map(|shard| format!("--partition {shard}")));
     asked.extend(args.axes.iter().map(|axis| format!("--axis `{axis}`")));
     let asked = if asked.is_empty() { String::new() } else { format!(" by {}", asked.join(" and ")) };
     format!(
