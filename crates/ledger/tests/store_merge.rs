@@ -15,7 +15,7 @@ fn shards(n: usize) -> Vec<TempDir> {
         .map(|shard| {
             let dir = tempdir().unwrap();
             let mut planted = Planted::new(&format!("shard-{shard}"));
-            planted.provenance.partition = format!("slice:{shard}/{n}");
+            planted.provenance.partition = format!("slice:{}/{n}", shard + 1);
             let mut index = 0;
             planted.cells.retain(|_| {
                 index += 1;
