@@ -5,10 +5,7 @@
 
 use rayon::prelude::*;
 use rigel_ledger::facts::{Evidence, derive};
-use rigel_ledger::plan::{Baselines, Limits, Match, Sampling, Select, Thresholds, ThroughputAxes, TypesAxes};
-use rigel_ledger::provenance::{DeviceRecord, Host, RunKind};
 use rigel_ledger::rows::{Bits, CacheState, GateMethod, Identity, Outcome, Stop, Work};
-use rigel_ledger::statistics::summary;
 use rigel_ledger::store::{Run, RunWriter};
 use rigel_ledger::{CellId, CellRow, Plan, Probe, Provenance, SampleRow, WitnessRow, verify};
 use rigel_numerics::bound::{round_up_3, tolerance};
@@ -57,7 +54,7 @@ fn timed<T>(step: &str, run: impl FnOnce() -> T) -> T {
 
 fn write(dir: &Path, cells: u32) -> Result<(), Box<dyn Error>> {
     let plan = plan();
-    let provenance = provenance(&plan);
+    let provenance = Provenance::planted(&plan, "big");
     let mut writer = RunWriter::create(dir, &plan, &provenance)?;
     for start in (0..cells).step_by(1200) {
         let batch: Vec<_> = (start..(start + 1200).min(cells)).into_par_iter().map(|i| cell(&provenance, i)).collect();
@@ -115,122 +112,32 @@ fn cell(provenance: &Provenance, i: u32) -> (CellRow, Vec<SampleRow>, Vec<Witnes
     }
     let times: Vec<Time> = samples.iter().map(|s| s.time_ns).collect();
     let clocks: Vec<Option<Megahertz>> = samples.iter().map(|s| s.clock_mhz).collect();
-    let summary = summary(&times, &clocks);
-    let Identity { probe, work, path, triple, tile, cache, .. } = identity;
-    let row = CellRow {
-        cell,
+    let mut row = CellRow {
         device: provenance.device.id.clone(),
         driver: provenance.device.driver.clone(),
         run: provenance.run.clone(),
-        process,
         block: format!("block-{}", index / 8),
-        probe,
-        work,
-        path,
-        triple,
-        shape: Some(shape),
-        tile,
-        recipe: Some(recipe),
-        seed,
-        cache,
         outcome: Outcome::Right,
-        reason: String::new(),
         gate: Some(GateMethod::Full),
         gate_error: Some(round_up_3(error)),
         gate_ulps: Some(round_up_3(ulps)),
         gate_tolerance: Some(tolerance(TRIPLE, K, recipe).relative),
-        gate_visible: None,
         operations: Some(shape.operations()),
-        repetitions: Some(REPETITIONS),
-        warmup: Some(summary.warmup),
         stop: Some(Stop::Repetitions),
-        median_ns: summary.median_ns,
-        ci_low_ns: summary.interval.map(|interval| interval.low),
-        ci_high_ns: summary.interval.map(|interval| interval.high),
-        bootstrap_low_ns: summary.bootstrap.map(|interval| interval.low),
-        bootstrap_high_ns: summary.bootstrap.map(|interval| interval.high),
-        autocorrelation: summary.autocorrelation,
-        effective_n: summary.effective_n,
-        modes: summary.modality.column(),
-        clock_mhz: summary.clock_mhz,
-        evidence: String::new(),
+        ..CellRow::blank(&identity, process)
     };
+    row.summarise(&times, &clocks, 0);
     (row, samples, witness)
 }
 
 fn plan() -> Plan {
-    Plan {
-        name: "big".to_owned(),
-        seed: 1,
-        probes: vec![Probe::Throughput],
-        sampling: Sampling {
-            processes: PROCESSES,
-            repetitions: PROCESSES * REPETITIONS,
-            minimum_repetitions: 30,
-            budget_s: 60.0,
-            precision: 0.0,
-            burst: 5,
-            pilot: 5,
-            bootstrap_resamples: 0,
-            meter_window_s: 0.0,
-        },
-        thresholds: Thresholds {
-            accelerated: 1.5,
-            win: 1.1,
-            same: [0.9, 1.1],
-            ceiling_share: 0.6,
-            plateau: 0.02,
-            coarse_cap: 0.01,
-            full_check: 1 << 33,
-        },
-        limits: Limits { timeout_s: 60.0, memory_mib: 0 },
-        matches: Match { triple: TRIPLE, judged: vec![] },
-        baselines: Baselines { a: String::new(), b: "path-0".into(), c: "path-1".into(), d: String::new() },
-        select: Select { paths: vec![], triples: vec![], filter: String::new() },
-        types: TypesAxes { shapes: vec![Shape::cube(8)], recipes: vec![Recipe::NearNormal] },
-        throughput: ThroughputAxes {
-            shapes: vec![Shape::new(64, 64, K)],
-            recipes: vec![Recipe::NearNormal],
-            caches: vec![CacheState::Warm],
-            ceilings: false,
-        },
-    }
-}
-
-fn provenance(plan: &Plan) -> Provenance {
-    let planted = || "planted".to_owned();
-    Provenance {
-        schema: Provenance::SCHEMA,
-        run: "big".to_owned(),
-        kind: RunKind::Simulated,
-        plan_hash: plan.hash(),
-        plan: plan.name.clone(),
-        commit: planted(),
-        dirty: Some(true),
-        binary_hash: planted(),
-        recipe_hash: blake3::hash(rigel_numerics::recipe::RECIPE_TEXT.as_bytes()).to_hex().to_string(),
-        seed: plan.seed,
-        device: DeviceRecord {
-            id: "sim-big".to_owned(),
-            name: planted(),
-            backend: "sim".to_owned(),
-            selector: "sim".to_owned(),
-            cores: 1,
-            memory_bytes: 0,
-            driver: planted(),
-            firmware: planted(),
-            toolchain: planted(),
-            os: planted(),
-            kernels: planted(),
-            clocks: planted(),
-            features: vec![],
-            offers: vec![],
-            missing_meters: vec![],
-        },
-        host: Host { cpu: planted(), logical_cpus: 1, load: None, environment: planted() },
-        command: vec![planted()],
-        partition: String::new(),
-        concurrent_cells: 1,
-        started: "2026-01-01T00:00:00Z".to_owned(),
-    }
+    let mut plan = Plan::planted("big");
+    plan.sampling.processes = PROCESSES;
+    plan.sampling.repetitions = PROCESSES * REPETITIONS;
+    plan.matches.triple = TRIPLE;
+    plan.baselines.b = "path-0".into();
+    plan.baselines.c = "path-1".into();
+    plan.throughput.shapes = vec![Shape::new(64, 64, K)];
+    plan.throughput.ceilings = false;
+    plan
 }

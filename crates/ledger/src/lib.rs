@@ -11,6 +11,7 @@ pub mod plan;
 mod plan_error;
 mod plan_file;
 mod plan_section;
+mod planted;
 pub mod provenance;
 pub mod rows;
 pub mod schema;

@@ -335,6 +335,48 @@ impl CellRow {
 }
 
 impl CellRow {
+    /// A row of an identity with nothing known yet: it failed, without a reason.
+    pub fn blank(identity: &Identity, process: u32) -> CellRow {
+        CellRow {
+            cell: CellId::of(identity),
+            device: String::new(),
+            driver: String::new(),
+            run: String::new(),
+            process,
+            block: String::new(),
+            probe: identity.probe,
+            work: identity.work,
+            path: identity.path.clone(),
+            triple: identity.triple,
+            shape: identity.shape,
+            tile: identity.tile.clone(),
+            recipe: identity.recipe,
+            seed: identity.seed,
+            cache: identity.cache,
+            outcome: Outcome::Failed,
+            reason: String::new(),
+            gate: None,
+            gate_error: None,
+            gate_ulps: None,
+            gate_tolerance: None,
+            gate_visible: None,
+            operations: None,
+            repetitions: None,
+            warmup: None,
+            stop: None,
+            median_ns: None,
+            ci_low_ns: None,
+            ci_high_ns: None,
+            bootstrap_low_ns: None,
+            bootstrap_high_ns: None,
+            autocorrelation: None,
+            effective_n: None,
+            modes: String::new(),
+            clock_mhz: None,
+            evidence: String::new(),
+        }
+    }
+
     /// Fills the columns that follow from the repetitions: their number and their summary. The bootstrap interval is that of
     /// the closed form or, with `resamples` above 0, of so many resamples seeded by this row's seed, cell and process.
     pub fn summarise(&mut self, times: &[Time], clocks: &[Option<Megahertz>], resamples: u32) {

@@ -139,8 +139,8 @@ fn shards_made_under_other_conditions_are_refused_with_the_field() {
     Planted::new("run-1").sealed(first.path());
     type Change<'a> = &'a dyn Fn(&mut Provenance);
     let cases: Vec<(&str, Change<'_>)> = vec![
-        ("binary_hash is `b` in one and `another`", &|p| p.binary_hash = "another".into()),
-        ("commit is `0123456` in one and `another`", &|p| p.commit = "another".into()),
+        ("binary_hash is `planted` in one and `another`", &|p| p.binary_hash = "another".into()),
+        ("commit is `planted` in one and `another`", &|p| p.commit = "another".into()),
         ("dirty is `false` in one and `true`", &|p| p.dirty = Some(true)),
         ("recipe_hash is", &|p| p.recipe_hash = "another".into()),
         ("device.driver is", &|p| p.device.driver = "another".into()),

@@ -1,6 +1,6 @@
 //! How does a plan become a sealed run, through crashes, hangs, interrupts and resumes?
 
-use crate::order::{Event, Job, Measured, MeterReading, Order, SOLO, Stage, blank_row};
+use crate::order::{Event, Job, Measured, MeterReading, Order, SOLO, Stage};
 use crate::resume;
 use crate::spent::Spent;
 use crate::supervisor::{End, SupervisorError, Workers};
@@ -152,7 +152,7 @@ impl Campaign<'_> {
 
     fn absent(&mut self, unit: &Unit, cell: &Identity, reason: &str) -> Result<Ended, CampaignError> {
         if !self.has_row(cell, 0) {
-            let mut row = blank_row(cell, 0);
+            let mut row = CellRow::blank(cell, 0);
             (row.outcome, row.reason) = (Outcome::Absent, reason.to_owned());
             self.append_all(&unit.name(), vec![(row, vec![], vec![])])?;
         }
@@ -335,7 +335,7 @@ impl Campaign<'_> {
     fn leave_out(&mut self, id: &str, first: CellRow) -> Result<(), CampaignError> {
         let cell = first.identity();
         let later = (first.process + 1..self.plan.sampling.processes).map(|process| {
-            let mut row = blank_row(&cell, process);
+            let mut row = CellRow::blank(&cell, process);
             row.outcome = match first.outcome {
                 // Nothing was gated in a process that never ran it.
                 Outcome::Wrong | Outcome::Mistrusted => Outcome::Absent,
@@ -404,7 +404,7 @@ impl Campaign<'_> {
     }
 
     fn culprit_row(&self, identity: &Identity, process: u32, end: &End, last: Option<(usize, Stage)>) -> CellRow {
-        let mut row = blank_row(identity, process);
+        let mut row = CellRow::blank(identity, process);
         let when = last.map_or("before it began", |(_, stage)| stage.words());
         (row.outcome, row.reason) = match end {
             End::Died(why) if out_of_memory(why) => (Outcome::OutOfMemory, format!("{why}; {when}")),
@@ -451,7 +451,7 @@ impl Campaign<'_> {
 
 /// A row for a cell of which a worker that said it was done said nothing.
 fn no_result(identity: &Identity, process: u32) -> CellRow {
-    let mut row = blank_row(identity, process);
+    let mut row = CellRow::blank(identity, process);
     row.reason = "the worker ended without a result for this cell".into();
     row
 }

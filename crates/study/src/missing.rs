@@ -57,8 +57,7 @@ pub fn missing(units: &[Unit], rows: &[CellRow], processes: u32) -> Missing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::order::blank_row;
-    use crate::presets::preset;
+        use crate::presets::preset;
     use crate::units::Expansion;
 
     #[test]
@@ -76,7 +75,7 @@ mod tests {
             };
             let of = |cell: &Identity, process| {
                 let tile = if cell.work == Work::Gemm { "chosen".to_owned() } else { cell.tile.clone() };
-                blank_row(&Identity { tile, ..cell.clone() }, process)
+                CellRow::blank(&Identity { tile, ..cell.clone() }, process)
             };
             rows.extend((0..last).flat_map(|p| unit.cells().iter().map(move |cell| of(cell, p))));
         }

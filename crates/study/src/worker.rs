@@ -2,7 +2,7 @@
 
 use crate::climb::{Compiled, Prepared, Stopped};
 use crate::gate::{Gatekeeper, View};
-use crate::order::{Event, Job, Measured, Order, Stage, blank_row};
+use crate::order::{Event, Job, Measured, Order, Stage};
 use crate::sampling::{self, Share};
 use crate::spent::Spent;
 use rigel_device::Device;
@@ -130,7 +130,7 @@ impl<W: Write> Worker<'_, W> {
 
     /// A row for a cell that stopped before it could be judged.
     fn stopped(&self, identity: &Identity, stopped: Stopped) -> CellRow {
-        let mut row = blank_row(identity, self.row_process());
+        let mut row = CellRow::blank(identity, self.row_process());
         row.outcome = stopped.outcome;
         row.reason = stopped.reason;
         row
@@ -169,7 +169,7 @@ impl<W: Write> Worker<'_, W> {
             Ok(cell) => {
                 self.at(index, Stage::Judge);
                 self.spent += cell.spent;
-                let mut row = blank_row(identity, self.row_process());
+                let mut row = CellRow::blank(identity, self.row_process());
                 let view = self.spent.gate(|| judge_product(gatekeeper, &cell, None, &mut row));
                 if gatekeeper.is_blind(identity) {
                     // A climb is alone: nobody to inherit from.
@@ -221,7 +221,7 @@ impl<W: Write> Worker<'_, W> {
         let mut prepared = Prepared::new(device, gatekeeper, 0, identity, &mut |c, s| self.at(c, s))?;
         prepared.gate_before(gatekeeper, &mut |c, s| self.at(c, s))?;
         self.at(0, Stage::Judge);
-        let mut row = blank_row(identity, 0);
+        let mut row = CellRow::blank(identity, 0);
         judge_product(gatekeeper, &prepared, None, &mut row);
         if !(row.outcome.counts() || gatekeeper.is_blind(identity)) {
             return Ok(None);
@@ -297,7 +297,7 @@ impl<W: Write> Worker<'_, W> {
         self.at(cell.index, Stage::Judge);
         let check = ceiling.check();
         let Judgement { outcome, reason, .. } = judge_accumulators(check.as_ref().map(|_| ()).map_err(String::as_str));
-        let mut row = blank_row(&cell.identity, self.row_process());
+        let mut row = CellRow::blank(&cell.identity, self.row_process());
         (row.outcome, row.reason, row.gate) = (outcome, reason, Some(GateMethod::Accumulators));
         row.operations = cell.operations();
         row.stop = stop;
@@ -327,7 +327,7 @@ impl<W: Write> Worker<'_, W> {
                     continue;
                 }
             };
-            let mut row = blank_row(&cell.identity, self.row_process());
+            let mut row = CellRow::blank(&cell.identity, self.row_process());
             let view = self.spent.gate(|| judge_product(gatekeeper, &cell, after, &mut row));
             self.spent += cell.spent;
             row.operations = cell.operations();

@@ -1,8 +1,8 @@
 //! Which small run, planted by hand, are facts derived from?
 
 use rigel_ledger::facts::{Evidence, SampleSource, derive};
-use rigel_ledger::plan::{Baselines, Limits, Match, Plan, Sampling, Select, Thresholds, ThroughputAxes, TypesAxes};
-use rigel_ledger::provenance::{DeviceRecord, Host, MissingMeterRecord, OfferRecord, Provenance, RunKind};
+use rigel_ledger::plan::{Baselines, Match, Plan, ThroughputAxes, TypesAxes};
+use rigel_ledger::provenance::{MissingMeterRecord, OfferRecord, Provenance};
 use rigel_ledger::rows::{CacheState, CellId, CellRow, Identity, Work};
 use rigel_ledger::{FactRow, Outcome, PowerRow, Probe};
 use rigel_numerics::{Format, Megahertz, Recipe, Shape, Time, Triple};
@@ -110,74 +110,20 @@ pub fn identity(work: Work, path: &str, triple: Triple, shape: Option<Shape>, ti
 
 pub fn blank(identity: &Identity, process: u32) -> CellRow {
     CellRow {
-        cell: CellId::of(identity),
         device: "sim-golden".into(),
         driver: "1".into(),
         run: "golden".into(),
-        process,
         block: format!("{:?}", identity.shape),
-        probe: identity.probe,
-        work: identity.work,
-        path: identity.path.clone(),
-        triple: identity.triple,
-        shape: identity.shape,
-        tile: identity.tile.clone(),
-        recipe: identity.recipe,
-        seed: identity.seed,
-        cache: identity.cache,
         outcome: Outcome::Right,
-        reason: String::new(),
-        gate: None,
-        gate_error: None,
-        gate_ulps: None,
-        gate_tolerance: None,
-        gate_visible: None,
-        operations: None,
-        repetitions: None,
-        warmup: None,
-        stop: None,
-        median_ns: None,
-        ci_low_ns: None,
-        ci_high_ns: None,
-        bootstrap_low_ns: None,
-        bootstrap_high_ns: None,
-        autocorrelation: None,
-        effective_n: None,
-        modes: String::new(),
-        clock_mhz: None,
-        evidence: String::new(),
+        ..CellRow::blank(identity, process)
     }
 }
 
 pub fn plan() -> Plan {
     Plan {
-        name: "golden".into(),
-        seed: 1,
         probes: vec![Probe::Types, Probe::Throughput],
-        sampling: Sampling {
-            processes: 6,
-            repetitions: 180,
-            minimum_repetitions: 30,
-            budget_s: 1.0,
-            precision: 0.0,
-            burst: 5,
-            pilot: 5,
-            bootstrap_resamples: 0,
-            meter_window_s: 0.0,
-        },
-        thresholds: Thresholds {
-            accelerated: 1.5,
-            win: 1.1,
-            same: [0.9, 1.1],
-            ceiling_share: 0.6,
-            plateau: 0.02,
-            coarse_cap: 0.01,
-            full_check: 1 << 33,
-        },
-        limits: Limits { timeout_s: 60.0, memory_mib: 0 },
         matches: Match { triple: HALF, judged: vec![] },
         baselines: Baselines { a: "scalar".into(), b: "tiled".into(), c: "older".into(), d: "matrix".into() },
-        select: Select { paths: vec![], triples: vec![], filter: String::new() },
         types: TypesAxes { shapes: vec![Shape::cube(8), Shape::cube(9)], recipes: vec![Recipe::NearNormal] },
         throughput: ThroughputAxes {
             shapes: vec![BIG, SMALL],
@@ -185,6 +131,7 @@ pub fn plan() -> Plan {
             caches: vec![CacheState::Warm],
             ceilings: true,
         },
+        ..Plan::planted("golden")
     }
 }
 
@@ -202,46 +149,17 @@ pub fn offer(path: &str, triple: Triple, absent: &str) -> OfferRecord {
 }
 
 pub fn provenance() -> Provenance {
-    let text = || "known".to_owned();
-    Provenance {
-        schema: Provenance::SCHEMA,
-        run: "golden".into(),
-        kind: RunKind::Simulated,
-        plan_hash: text(),
-        plan: "golden".into(),
-        commit: text(),
-        dirty: Some(false),
-        binary_hash: text(),
-        recipe_hash: text(),
-        seed: 1,
-        device: DeviceRecord {
-            id: "sim-golden".into(),
-            name: text(),
-            backend: "sim".into(),
-            selector: "sim:golden".into(),
-            cores: 2,
-            memory_bytes: 1 << 30,
-            driver: "1".into(),
-            firmware: text(),
-            toolchain: text(),
-            os: text(),
-            kernels: text(),
-            clocks: String::new(),
-            features: vec![],
-            offers: vec![
-                offer("matrix", HALF, ""),
-                offer("matrix", NARROW, ""),
-                offer("older", HALF, ""),
-                offer("older", NARROW, "no such instruction"),
-            ],
-            missing_meters: vec![MissingMeterRecord { name: "board".into(), reason: "not readable here".into() }],
-        },
-        host: Host { cpu: text(), logical_cpus: 2, load: None, environment: String::new() },
-        command: vec!["rigel".into(), "run".into()],
-        partition: String::new(),
-        concurrent_cells: 1,
-        started: "2026-01-01T00:00:00Z".into(),
-    }
+    let mut provenance = Provenance::planted(&plan(), "golden");
+    provenance.device.cores = 2;
+    provenance.device.offers = vec![
+        offer("matrix", HALF, ""),
+        offer("matrix", NARROW, ""),
+        offer("older", HALF, ""),
+        offer("older", NARROW, "no such instruction"),
+    ];
+    provenance.device.missing_meters =
+        vec![MissingMeterRecord { name: "board".into(), reason: "not readable here".into() }];
+    provenance
 }
 
 /// Two paths, a match and a narrow triple at twice its rate; baselines A and B absent.

@@ -2,10 +2,10 @@
 #![allow(dead_code)]
 
 use rigel_ledger::facts::derive;
-use rigel_ledger::provenance::{DeviceRecord, Host, OfferRecord, RunKind};
+use rigel_ledger::provenance::OfferRecord;
 use rigel_ledger::rows::{Bits, CacheState, GateMethod, Identity, Outcome, Stop, Work};
 use rigel_ledger::store::{RunWriter, StoreError};
-use rigel_ledger::{CellId, CellRow, Plan, PowerRow, Probe, Provenance, SampleRow, WitnessRow};
+use rigel_ledger::{CellRow, Plan, PowerRow, Probe, Provenance, SampleRow, WitnessRow};
 use rigel_numerics::bound::{round_up_3, tolerance};
 use rigel_numerics::{Megahertz, Operand, Overflow, Recipe, Rounding, Shape, Time, Triple, exact};
 use std::path::Path;
@@ -138,91 +138,32 @@ impl Planted {
 }
 
 pub fn provenance(plan: &Plan, run: &str) -> Provenance {
-    let text = |s: &str| s.to_owned();
-    let offer = |path: &str, triple: &str| OfferRecord {
-        path: text(path),
-        triple: triple.parse().unwrap(),
+    let offer = |path: &str| OfferRecord {
+        path: path.to_owned(),
+        triple: "f32,f32->f32".parse().unwrap(),
         advertised: true,
-        source: text("planted"),
+        source: "planted".to_owned(),
         absent: String::new(),
         stated_operations_per_cycle_per_core: None,
         stated_source: String::new(),
         conversion: String::new(),
     };
-    Provenance {
-        schema: Provenance::SCHEMA,
-        run: text(run),
-        kind: RunKind::Simulated,
-        plan_hash: plan.hash(),
-        plan: plan.name.clone(),
-        commit: text("0123456"),
-        dirty: Some(false),
-        binary_hash: text("b"),
-        recipe_hash: blake3::hash(rigel_numerics::recipe::RECIPE_TEXT.as_bytes()).to_hex().to_string(),
-        seed: plan.seed,
-        device: DeviceRecord {
-            id: text("sim-1"),
-            name: text("planted, \"device\""),
-            backend: text("sim"),
-            selector: text("sim:planted"),
-            cores: 1,
-            memory_bytes: 1 << 30,
-            driver: text("1"),
-            firmware: text("unknown"),
-            toolchain: text("t"),
-            os: text("o"),
-            kernels: text("k"),
-            clocks: text("c"),
-            features: vec![],
-            offers: vec![offer("tiled", "f32,f32->f32"), offer("scalar", "f32,f32->f32")],
-            missing_meters: vec![],
-        },
-        host: Host { cpu: text("h"), logical_cpus: 2, load: Some(0.25), environment: String::new() },
-        command: vec![text("rigel"), text("run")],
-        partition: String::new(),
-        concurrent_cells: 1,
-        started: text("2026-01-02T03:04:05Z"),
-    }
+    let mut provenance = Provenance::planted(plan, run);
+    provenance.device.id = "sim-1".to_owned();
+    provenance.device.name = "planted, \"device\"".to_owned();
+    provenance.device.firmware = "unknown".to_owned();
+    provenance.device.offers = vec![offer("tiled"), offer("scalar")];
+    provenance
 }
 
 pub fn blank(provenance: &Provenance, identity: &Identity, process: u32) -> CellRow {
     CellRow {
-        cell: CellId::of(identity),
         device: provenance.device.id.clone(),
         driver: provenance.device.driver.clone(),
         run: provenance.run.clone(),
-        process,
         block: format!("block {}", identity.shape.map(|s| s.to_string()).unwrap_or_default()),
-        probe: identity.probe,
-        work: identity.work,
-        path: identity.path.clone(),
-        triple: identity.triple,
-        shape: identity.shape,
-        tile: identity.tile.clone(),
-        recipe: identity.recipe,
-        seed: identity.seed,
-        cache: identity.cache,
         outcome: Outcome::Right,
-        reason: String::new(),
-        gate: None,
-        gate_error: None,
-        gate_ulps: None,
-        gate_tolerance: None,
-        gate_visible: None,
-        operations: None,
-        repetitions: None,
-        warmup: None,
-        stop: None,
-        median_ns: None,
-        ci_low_ns: None,
-        ci_high_ns: None,
-        bootstrap_low_ns: None,
-        bootstrap_high_ns: None,
-        autocorrelation: None,
-        effective_n: None,
-        modes: String::new(),
-        clock_mhz: None,
-        evidence: String::new(),
+        ..CellRow::blank(identity, process)
     }
 }
 

@@ -2,7 +2,6 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use rigel_ledger::facts::SampleSource;
-use rigel_ledger::plan::*;
 use rigel_ledger::provenance::{DeviceRecord, Host, MissingMeterRecord, OfferRecord, RunKind};
 use rigel_ledger::rows::{CacheState, GateMethod, Identity, Stop, Work};
 use rigel_ledger::{CellId, CellRow, FactRow, Outcome, Plan, Probe, Provenance};
@@ -120,24 +119,9 @@ impl Synthetic {
         for process in 0..PROCESSES {
             let mut row = cell(&identity, process);
             let (times, clocks) = repetitions(time_ns, lane as u64 * 97 + n as u64 + u64::from(process) * 7919, states);
-            let summary = rigel_ledger::statistics::summary(
-                &times,
-                &clocks.iter().map(|c| Some(*c)).collect::<Vec<_>>(),
-                rigel_ledger::statistics::Bootstrap::Closed,
-            );
             row.operations = Some(operations);
-            row.repetitions = Some(times.len() as u32);
-            row.warmup = Some(summary.warmup);
             row.stop = Some(Stop::Repetitions);
-            row.median_ns = summary.median_ns;
-            row.ci_low_ns = summary.interval.map(|i| i.low);
-            row.ci_high_ns = summary.interval.map(|i| i.high);
-            row.bootstrap_low_ns = summary.bootstrap.map(|i| i.low);
-            row.bootstrap_high_ns = summary.bootstrap.map(|i| i.high);
-            row.autocorrelation = summary.autocorrelation;
-            row.effective_n = summary.effective_n;
-            row.modes = summary.modality.column();
-            row.clock_mhz = summary.clock_mhz;
+            row.summarise(&times, &clocks.iter().map(|c| Some(*c)).collect::<Vec<_>>(), 0);
             row.gate = Some(GateMethod::Sampled);
             row.gate_error =
                 Some(if triple.is_integer() { 0.0 } else { 3.1e-9 * (1.0 + lane as f64 * 0.2) * (n as f64).sqrt() });
@@ -298,42 +282,13 @@ pub fn identity(work: Work, path: &str, triple: Triple, shape: Option<Shape>, ti
 
 pub fn cell(identity: &Identity, process: u32) -> CellRow {
     CellRow {
-        cell: CellId::of(identity),
         device: "example-cpu-2".to_owned(),
         driver: "6.1".to_owned(),
         run: "example".to_owned(),
-        process,
         block: "0".to_owned(),
-        probe: identity.probe,
-        work: identity.work,
-        path: identity.path.clone(),
-        triple: identity.triple,
-        shape: identity.shape,
-        tile: identity.tile.clone(),
-        recipe: identity.recipe,
-        seed: identity.seed,
-        cache: identity.cache,
         outcome: Outcome::Right,
-        reason: String::new(),
-        gate: None,
-        gate_error: None,
-        gate_ulps: None,
-        gate_tolerance: None,
-        gate_visible: None,
-        operations: None,
-        repetitions: None,
-        warmup: None,
-        stop: None,
-        median_ns: None,
-        ci_low_ns: None,
-        ci_high_ns: None,
-        bootstrap_low_ns: None,
-        bootstrap_high_ns: None,
-        autocorrelation: None,
-        effective_n: None,
-        modes: String::new(),
-        clock_mhz: None,
         evidence: "0".repeat(64),
+        ..CellRow::blank(identity, process)
     }
 }
 
@@ -356,47 +311,22 @@ pub fn fact(name: &str, path: &str, triple: Triple, value: &str, unit: &str) -> 
 }
 
 pub fn plan() -> Plan {
-    Plan {
-        name: "example".to_owned(),
-        seed: 1,
-        probes: vec![Probe::Types, Probe::Throughput],
-        sampling: Sampling {
-            processes: PROCESSES,
-            repetitions: 300,
-            minimum_repetitions: 30,
-            budget_s: 5.0,
-            precision: 0.0,
-            burst: 5,
-            pilot: 3,
-            bootstrap_resamples: 0,
-            meter_window_s: 0.0,
-        },
-        thresholds: Thresholds {
-            accelerated: 1.5,
-            win: 1.1,
-            same: [0.9, 1.1],
-            ceiling_share: 0.6,
-            plateau: 0.02,
-            coarse_cap: 0.01,
-            full_check: 1 << 21,
-        },
-        limits: Limits { timeout_s: 20.0, memory_mib: 0 },
-        matches: Match { triple: parse("f32,f32->f32"), judged: Vec::new() },
-        baselines: Baselines {
-            a: "scalar".to_owned(),
-            b: "tiled".to_owned(),
-            c: "avx2-fma".to_owned(),
-            d: String::new(),
-        },
-        select: Select { paths: Vec::new(), triples: Vec::new(), filter: String::new() },
-        types: TypesAxes { shapes: vec![Shape::cube(8)], recipes: vec![Recipe::Uniform] },
-        throughput: ThroughputAxes {
-            shapes: [512, 1024, 2048].map(Shape::cube).to_vec(),
-            recipes: vec![Recipe::Uniform],
-            caches: vec![CacheState::Warm],
-            ceilings: true,
-        },
-    }
+    let mut plan = Plan::planted("example");
+    plan.probes = vec![Probe::Types, Probe::Throughput];
+    plan.sampling.processes = PROCESSES;
+    plan.sampling.repetitions = 300;
+    plan.sampling.budget_s = 5.0;
+    plan.sampling.pilot = 3;
+    plan.thresholds.full_check = 1 << 21;
+    plan.limits.timeout_s = 20.0;
+    plan.matches.triple = parse("f32,f32->f32");
+    plan.baselines.a = "scalar".to_owned();
+    plan.baselines.b = "tiled".to_owned();
+    plan.baselines.c = "avx2-fma".to_owned();
+    plan.types.recipes = vec![Recipe::Uniform];
+    plan.throughput.shapes = [512, 1024, 2048].map(Shape::cube).to_vec();
+    plan.throughput.recipes = vec![Recipe::Uniform];
+    plan
 }
 
 pub fn provenance(kind: RunKind) -> Provenance {
@@ -415,16 +345,13 @@ pub fn provenance(kind: RunKind) -> Provenance {
     absent.absent = "this processor has no tile registers (CPUID leaf 7, EDX bit 24)".to_owned();
     offers.push(absent);
     Provenance {
-        schema: Provenance::SCHEMA,
         run: "example".to_owned(),
         kind,
         plan_hash: "1b".repeat(32),
         plan: "example".to_owned(),
         commit: "0123456789abcdef0123456789abcdef01234567".to_owned(),
-        dirty: Some(false),
         binary_hash: "2c".repeat(32),
         recipe_hash: "3d".repeat(32),
-        seed: 1,
         device: DeviceRecord {
             id: "example-cpu-2".to_owned(),
             name: "Example processor, 2 cores".to_owned(),
@@ -452,9 +379,8 @@ pub fn provenance(kind: RunKind) -> Provenance {
             environment: "no hypervisor seen".to_owned(),
         },
         command: ["rigel", "run", "--preset", "paper"].map(str::to_owned).to_vec(),
-        partition: String::new(),
-        concurrent_cells: 1,
         started: "2026-01-02T03:04:05Z".to_owned(),
+        ..Provenance::planted(&plan(), "example")
     }
 }
 

@@ -3,8 +3,8 @@
 use rigel_device::contract::{CeilingSpec, GemmSpec, Sample};
 use rigel_device::sim::{Timeline, Truth};
 use rigel_ledger::facts::{Evidence, SampleSource, derive};
-use rigel_ledger::plan::{Baselines, Limits, Match, Plan, Sampling, Select, Thresholds, ThroughputAxes, TypesAxes};
-use rigel_ledger::provenance::{DeviceRecord, Host, Provenance, RunKind};
+use rigel_ledger::Provenance;
+use rigel_ledger::plan::Plan;
 use rigel_ledger::rows::{CacheState, CellId, CellRow, Identity, Work};
 use rigel_ledger::{FactRow, Outcome, Probe, statistics};
 use rigel_numerics::{Megahertz, Recipe, Shape, Time, Triple};
@@ -124,125 +124,24 @@ fn identity(work: Work, path: &str, triple: Triple, tile: String) -> Identity {
 
 fn row(identity: &Identity, device: &str, process: u32) -> CellRow {
     CellRow {
-        cell: CellId::of(identity),
         device: device.to_owned(),
         driver: "1".to_owned(),
         run: "calibrate".to_owned(),
-        process,
         block: "planted".to_owned(),
-        probe: identity.probe,
-        work: identity.work,
-        path: identity.path.clone(),
-        triple: identity.triple,
-        shape: identity.shape,
-        tile: identity.tile.clone(),
-        recipe: identity.recipe,
-        seed: identity.seed,
-        cache: identity.cache,
         outcome: Outcome::Right,
-        reason: String::new(),
-        gate: None,
-        gate_error: None,
-        gate_ulps: None,
-        gate_tolerance: None,
-        gate_visible: None,
-        operations: None,
-        repetitions: None,
-        warmup: None,
-        stop: None,
-        median_ns: None,
-        ci_low_ns: None,
-        ci_high_ns: None,
-        bootstrap_low_ns: None,
-        bootstrap_high_ns: None,
-        autocorrelation: None,
-        effective_n: None,
-        modes: String::new(),
-        clock_mhz: None,
-        evidence: String::new(),
+        ..CellRow::blank(identity, process)
     }
 }
 
 /// A plan with the design's thresholds.
 pub(super) fn plan(matched: Triple) -> Plan {
-    Plan {
-        name: "calibrate".to_owned(),
-        seed: 0,
-        probes: vec![Probe::Throughput],
-        sampling: Sampling {
-            processes: PROCESSES,
-            repetitions: PROCESSES * REPETITIONS as u32,
-            minimum_repetitions: 30,
-            budget_s: 1.0,
-            precision: 0.0,
-            burst: 5,
-            pilot: 5,
-            bootstrap_resamples: 0,
-            meter_window_s: 0.0,
-        },
-        thresholds: Thresholds {
-            accelerated: 1.5,
-            win: 1.1,
-            same: [0.9, 1.1],
-            ceiling_share: 0.6,
-            plateau: 0.02,
-            coarse_cap: 0.01,
-            full_check: 0,
-        },
-        limits: Limits { timeout_s: 1.0, memory_mib: 0 },
-        matches: Match { triple: matched, judged: Vec::new() },
-        baselines: Baselines {
-            a: String::new(),
-            b: "tiled".to_owned(),
-            c: "simdgroup_matrix".to_owned(),
-            d: "matmul2d".to_owned(),
-        },
-        select: Select { paths: Vec::new(), triples: Vec::new(), filter: String::new() },
-        types: TypesAxes { shapes: vec![SHAPE], recipes: vec![Recipe::NearNormal] },
-        throughput: ThroughputAxes {
-            shapes: vec![SHAPE],
-            recipes: vec![Recipe::NearNormal],
-            caches: vec![CacheState::Warm],
-            ceilings: true,
-        },
-    }
-}
-
-/// Provenance with every required field, since without it no rule gives a word.
-pub(super) fn provenance() -> Provenance {
-    let text = || "planted".to_owned();
-    Provenance {
-        schema: Provenance::SCHEMA,
-        run: "calibrate".to_owned(),
-        kind: RunKind::Simulated,
-        plan_hash: text(),
-        plan: "calibrate".to_owned(),
-        commit: text(),
-        dirty: Some(false),
-        binary_hash: text(),
-        recipe_hash: text(),
-        seed: 0,
-        device: DeviceRecord {
-            id: text(),
-            name: text(),
-            backend: "sim".to_owned(),
-            selector: text(),
-            cores: 1,
-            memory_bytes: 0,
-            driver: "1".to_owned(),
-            firmware: text(),
-            toolchain: text(),
-            os: text(),
-            kernels: text(),
-            clocks: text(),
-            features: Vec::new(),
-            offers: Vec::new(),
-            missing_meters: Vec::new(),
-        },
-        host: Host { cpu: text(), logical_cpus: 1, load: None, environment: text() },
-        command: vec!["rigel".to_owned(), "calibrate".to_owned()],
-        partition: String::new(),
-        concurrent_cells: 1,
-        started: text(),
-    }
+    let mut plan = Plan::planted("calibrate");
+    plan.sampling.processes = PROCESSES;
+    plan.sampling.repetitions = PROCESSES * REPETITIONS as u32;
+    plan.matches.triple = matched;
+    plan.baselines.b = "tiled".to_owned();
+    plan.baselines.c = "simdgroup_matrix".to_owned();
+    plan.baselines.d = "matmul2d".to_owned();
+    plan.throughput.shapes = vec![SHAPE];
+    plan
 }

@@ -1,6 +1,6 @@
 //! How often do the verdict rules give a false word, and how often none?
 
-use super::planted::{PlantedRun, plan, provenance};
+use super::planted::{PlantedRun, plan};
 use super::{Family, Limit, Line, Table};
 use rayon::prelude::*;
 use rigel_device::sim::{Family as Planted, Truth};
@@ -40,7 +40,9 @@ enum States {
 /// apart cannot be told from a slower unit, and the rule says `undecided: clock states`; that is its duty, so those devices
 /// are counted apart.
 pub fn verdicts(seed: u64, n: u32) -> Table {
-    let bench = Bench { seed, n, plan: plan(HALF), provenance: provenance() };
+    let plan = plan(HALF);
+    let provenance = Provenance::planted(&plan, "calibrate");
+    let bench = Bench { seed, n, plan, provenance };
     let accelerated = |ratio, deciding| move |bench: &Bench, truth: u64| bench.acceleration(truth, ratio, deciding);
     let win = |ratio| move |bench: &Bench, truth: u64| bench.win(truth, ratio);
     let is_accelerated = |word: &str| word == "accelerated";
