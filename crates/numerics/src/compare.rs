@@ -108,7 +108,13 @@ impl<M: Deref<Target = Matrix> + Sync> Reference<M> {
 }
 
 /// Some rows of a matrix, in the order given.
-pub(crate) fn rows_of(matrix: &Matrix, rows: &[usize]) -> Matrix {
+///
+/// What [`Reference::compare`] says of an element depends on no other element: a fault in these rows is seen in an output of
+/// these rows alone exactly if it is seen in the whole.
+///
+/// # Panics
+/// When a row lies outside the matrix.
+pub fn rows_of(matrix: &Matrix, rows: &[usize]) -> Matrix {
     let bytes = rows.iter().flat_map(|&row| matrix.row(row)).copied().collect();
     Matrix { rows: rows.len(), bytes, ..Matrix::zeroed(matrix.format, 0, matrix.cols) }
 }

@@ -133,12 +133,6 @@ pub fn rows(m: usize, seed: u64) -> Vec<usize> {
     rows
 }
 
-/// Some rows of a matrix, in the order given.
-pub fn rows_of(matrix: &Matrix, rows: &[usize]) -> Matrix {
-    let bytes = rows.iter().flat_map(|&row| matrix.row(row)).copied().collect();
-    Matrix { format: matrix.format, rows: rows.len(), cols: matrix.cols, bytes }
-}
-
 fn stream(seed: u64) -> u64 {
     random::stream(seed, 0x6661_756c)
 }
@@ -148,6 +142,7 @@ mod tests {
     use super::*;
     use rigel_numerics::bound::{Tolerance, tolerance};
     use rigel_numerics::checksum::Checksums;
+    use rigel_numerics::compare::rows_of;
     use rigel_numerics::reference::reference;
     use rigel_numerics::{Operand, Recipe, Shape, Triple};
 

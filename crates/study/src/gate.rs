@@ -16,6 +16,7 @@ use rigel_ledger::plan::Thresholds;
 use rigel_ledger::rows::{GateMethod, Identity};
 use rigel_numerics::bound::{self, Tolerance, round_up_3};
 use rigel_numerics::checksum::{Checksums, SampledCheck};
+use rigel_numerics::compare::rows_of;
 use rigel_numerics::exact::{self, Dot, NotFinite};
 use rigel_numerics::reference::{Reference, reference};
 use rigel_numerics::{Format, Matrix, Operand, Recipe, Shape, Triple};
@@ -40,6 +41,8 @@ pub struct Inputs {
     pub tolerance: Tolerance,
     triple: Triple,
     shape: Shape,
+    /// Whether the recipe hides planted faults, so that none are planted.
+    blind: bool,
     against: Against,
     /// What the check said of planted faults, once it was asked.
     proof: RefCell<Option<Trials>>,
@@ -70,7 +73,7 @@ impl Inputs {
 
     /// Some rows of the product, checked element by element.
     fn rows(&self, rows: &[usize]) -> Result<Inputs, String> {
-        let a = Arc::new(faults::rows_of(&self.a, rows));
+        let a = Arc::new(rows_of(&self.a, rows));
         let part = reference(self.triple, Arc::clone(&a), Arc::clone(&self.b)).map_err(|e| e.to_string())?;
         Ok(Inputs {
             a,
@@ -78,6 +81,7 @@ impl Inputs {
             tolerance: self.tolerance,
             triple: self.triple,
             shape: part.shape,
+            blind: self.blind,
             against: Against::Whole(part),
             proof: RefCell::new(None),
         })
@@ -171,7 +175,16 @@ impl Gatekeeper {
             Against::Sums(Checksums::new(triple, Arc::clone(&a), Arc::clone(&b), self.seed).map_err(|e| e.to_string())?)
         };
         let tolerance = bound::tolerance(triple, shape.k, recipe);
-        let inputs = Rc::new(Inputs { a, b, tolerance, triple, shape, against, proof: RefCell::new(None) });
+        let inputs = Rc::new(Inputs {
+            a,
+            b,
+            tolerance,
+            triple,
+            shape,
+            blind: recipe.is_blind(),
+            against,
+            proof: RefCell::new(None),
+        });
         self.inputs.insert(key, Rc::clone(&inputs));
         Ok(inputs)
     }
@@ -196,7 +209,7 @@ impl Gatekeeper {
             let Inputs { triple, tolerance, .. } = *inputs;
             view.operands = gate::operands_cut(triple, tolerance, &view.witness, a, b, inputs.shape.k);
         }
-        if let Some(visible) = view.visible.filter(|_| view.passes()) {
+        if let Some(visible) = view.visible.filter(|_| view.passes() && !inputs.blind) {
             let proven = inputs.proof.borrow().as_ref().is_some_and(|proof| proof.visible >= visible);
             if !proven {
                 let base = faults::Base { a: &inputs.a, b: &inputs.b, output };
@@ -281,13 +294,13 @@ impl Gatekeeper {
         let worse_after = after.filter(|after| after.worse_than(before));
         let view = worse_after.unwrap_or(before);
         // Without trials no output is right.
-        let trials = if self.is_blind(identity) { Rc::default() } else { self.proof(inputs).unwrap_or_default() };
+        let trials = if inputs.blind { Rc::default() } else { self.proof(inputs).unwrap_or_default() };
         gate::judge(&Gate {
             triple: identity.triple,
             tolerance: gate_tolerance(inputs.tolerance),
             model_bound: None,
             coarse_cap: self.thresholds.coarse_cap,
-            proof: if self.is_blind(identity) { Proof::Blind } else { Proof::Trials(&trials) },
+            proof: if inputs.blind { Proof::Blind } else { Proof::Trials(&trials) },
             before: if worse_after.is_some() { Check::Residual(0.0) } else { view.check },
             after: worse_after.map(|view| view.check),
             sums: view.sums,

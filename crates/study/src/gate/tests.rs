@@ -165,3 +165,80 @@ fn a_blind_product_is_judged_by_its_own_residual() {
         assert_eq!((outcome(&fine), outcome(&wrong)), (Outcome::Right, Outcome::Wrong), "{recipe}");
     }
 }
+
+/// The error that the proven output's check would have seen, and what was said of each planted fault.
+fn proof(inputs: &Inputs) -> (f64, Vec<FaultTrial>) {
+    let proof = inputs.proof.borrow();
+    let proof = proof.as_ref().unwrap();
+    (proof.visible, proof.trials.to_vec())
+}
+
+#[test]
+fn a_sampled_check_is_proven_on_an_output_that_passes_and_again_on_a_noisier_one() {
+    let mut gatekeeper = gatekeeper(0);
+    let inputs = gatekeeper.inputs(&identity(Recipe::NearNormal)).unwrap();
+    let fine = right(&inputs);
+    let mut wrong = fine.clone();
+    wrong.set(3, 3, element(&inputs, (3, 3), 0.4));
+    gatekeeper.look(&inputs, &wrong, TILE).unwrap();
+    assert!(inputs.proof.borrow().is_none(), "an output that does not pass proves nothing");
+    gatekeeper.look(&inputs, &fine, TILE).unwrap();
+    let (quiet, trials) = proof(&inputs);
+    // 200×40 times 40×150: B has no transpose to be read as.
+    let impossible: Vec<_> = trials.iter().filter(|t| t.error.is_none()).map(|t| t.fault).collect();
+    assert_eq!(impossible, [gate::PlantedFault::TransposedB]);
+    assert!(trials.iter().filter_map(|t| t.error).all(|error| error > inputs.tolerance.relative), "{trials:?}");
+    let mut noisy = fine.clone();
+    for row in 0..SHAPE.m {
+        for col in 0..SHAPE.n {
+            let sign = if (row * 31 + col * 17) % 7 < 3 { 0.5 } else { -0.5 };
+            noisy.set(row, col, element(&inputs, (row, col), sign * inputs.tolerance.relative));
+        }
+    }
+    let view = gatekeeper.look(&inputs, &noisy, TILE).unwrap();
+    assert!(!view.outside, "{view:?}");
+    if view.passes() {
+        let (loud, _) = proof(&inputs);
+        assert!(loud > quiet);
+        gatekeeper.look(&inputs, &fine, TILE).unwrap();
+        assert_eq!(proof(&inputs).0, loud, "what is seen amid more noise need not be proven again");
+    }
+}
+
+#[test]
+fn a_check_that_lets_a_fault_pass_is_mistrusted_whichever_way_it_checks() {
+    // K·u ≥ 1: a declared f16 accumulator promises nothing here, and zeros would pass.
+    let triple = Triple::new(Format::F16, Format::F16, Format::F16);
+    let shape = Shape::new(20, 24, 2048);
+    for full_check in [0, u64::MAX] {
+        let mut gatekeeper = gatekeeper(full_check);
+        let identity = Identity { triple, shape: Some(shape), ..identity(Recipe::NearNormal) };
+        let inputs = gatekeeper.inputs(&identity).unwrap();
+        let mut output = Matrix::zeroed(triple.c, shape.m, shape.n);
+        for (row, col) in (0..shape.m).flat_map(|row| (0..shape.n).map(move |col| (row, col))) {
+            let sum = inputs.exact(row, col).unwrap().sum.to_f64();
+            output.set(row, col, triple.c.encode(sum, Rounding::NearestEven, Overflow::Ieee));
+        }
+        let view = gatekeeper.look(&inputs, &output, TILE).unwrap();
+        let judgement = gatekeeper.judge(&identity, &inputs, &view, None);
+        assert_eq!(judgement.outcome, Outcome::Mistrusted, "{full_check}: {judgement:?}");
+        assert!(judgement.reason.contains("planted fault"), "{}", judgement.reason);
+    }
+}
+
+#[test]
+fn faults_of_an_output_that_does_not_pass_are_told_by_their_size() {
+    for full_check in [0, u64::MAX] {
+        let mut gatekeeper = gatekeeper(full_check);
+        let identity = identity(Recipe::NearNormal);
+        let inputs = gatekeeper.inputs(&identity).unwrap();
+        let mut narrow = right(&inputs);
+        for (row, col) in (0..SHAPE.m).flat_map(|row| (0..SHAPE.n).map(move |col| (row, col))) {
+            narrow.set(row, col, element(&inputs, (row, col), 20.0 * inputs.tolerance.relative));
+        }
+        let view = gatekeeper.look(&inputs, &narrow, TILE).unwrap();
+        let judgement = gatekeeper.judge(&identity, &inputs, &view, None);
+        assert_eq!(judgement.outcome, Outcome::Imprecise, "{full_check}: {judgement:?}");
+        assert!(judgement.reason.starts_with("error "), "{}", judgement.reason);
+    }
+}
