@@ -24,8 +24,7 @@ const FLOATING: [&str; 16] = [
     "e4m3_fnuz,e4m3_fnuz->e4m3_fnuz",
 ];
 
-const INTEGERS: [&str; 6] =
-    ["i8,i8->i32", "u8,i8->i32", "u8,u8->i32", "i4,i4->i32", "u4,i2->i8", "i32,i32->i32"];
+const INTEGERS: [&str; 6] = ["i8,i8->i32", "u8,i8->i32", "u8,u8->i32", "i4,i4->i32", "u4,i2->i8", "i32,i32->i32"];
 
 fn scales(format: Option<Format>, groups: usize, key: u64) -> Vec<u64> {
     // Mostly near 1, now and then anything: zeros, NaN, the ends of the range.
@@ -57,7 +56,15 @@ fn compare(model: &Model, k: usize, key: u64, count: u64) -> Result<usize, TestC
             let fast = evaluator.dot(&mut scratch, inputs);
             let slow = slow::dot(model, inputs).map_err(|e| TestCaseError::fail(e.to_string()))?;
             prop_assert_eq!(
-                fast, slow, "{:#x} fast, {:#x} slow: {}\n{}\n{:?} {:x?}", fast, slow, model, model.to_json(), distribution, inputs
+                fast,
+                slow,
+                "{:#x} fast, {:#x} slow: {}\n{}\n{:?} {:x?}",
+                fast,
+                slow,
+                model,
+                model.to_json(),
+                distribution,
+                inputs
             );
             ordinary += usize::from(model.triple.c.is_finite(fast) && model.triple.c.decode(fast) != 0.0);
         }
@@ -125,7 +132,8 @@ fn on_every_triple() {
         let mut ordinary = 0;
         for seed in 0..30 {
             let model = draw_model(seed, triple).unwrap_or_else(|| panic!("no model drawn for {text}"));
-            ordinary += compare(&model, 1 + seed as usize, stream(seed, 3), 1).unwrap_or_else(|e| panic!("{text}: {e}"));
+            ordinary +=
+                compare(&model, 1 + seed as usize, stream(seed, 3), 1).unwrap_or_else(|e| panic!("{text}: {e}"));
         }
         // A comparison of NaN with NaN shows little.
         assert!(ordinary > 30, "{text}: only {ordinary} of 180 outputs are ordinary numbers");

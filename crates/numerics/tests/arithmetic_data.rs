@@ -120,7 +120,12 @@ fn models_are_said_in_words() {
     let mut said = std::collections::HashMap::new();
     for p in library() {
         if let Some(other) = said.insert(p.model.to_string(), p) {
-            assert!(p.model.body == other.model.body && p.model.triple == other.model.triple, "{} and {}", p.name, other.name);
+            assert!(
+                p.model.body == other.model.body && p.model.triple == other.model.triple,
+                "{} and {}",
+                p.name,
+                other.name
+            );
         }
     }
 }

@@ -179,8 +179,16 @@ fn architectures_differ_in_what_they_lose() {
     assert_eq!(value("ampere f16 to f32", &subnormal, 0.0), t(-24));
     // A product beyond f32 is infinite before it meets its opposite.
     let big = [(t(100), t(100)), (-t(100), t(100))];
-    assert!(published("cdna2 bf16 to f32, 4 products").model.triple.c.is_nan(word("cdna2 bf16 to f32, 4 products", &big, 0.0)));
-    assert!(published("cdna3 bf16 to f32, 8 products").model.triple.c.is_nan(word("cdna3 bf16 to f32, 8 products", &big, 0.0)));
+    assert!(published("cdna2 bf16 to f32, 4 products").model.triple.c.is_nan(word(
+        "cdna2 bf16 to f32, 4 products",
+        &big,
+        0.0
+    )));
+    assert!(published("cdna3 bf16 to f32, 8 products").model.triple.c.is_nan(word(
+        "cdna3 bf16 to f32, 8 products",
+        &big,
+        0.0
+    )));
     assert_eq!(word("ampere bf16 to f32", &big, 0.0), 0);
     // CDNA3 rounds the sum of a block down where c is large: a tiny negative product takes a whole unit.
     let down = value("cdna3 f16 to f32, 8 products", &[(-t(-14), t(-14))], 1.0);

@@ -1,8 +1,10 @@
 //! How many bits can the terms and sums of a step have, whatever its inputs?
 
-use super::check::ModelError;
+use super::decoder::significant_bits;
+use super::error::ModelError;
 use super::intake::Intake;
-use super::sum::{Align, Output, Sum};
+use super::output::Output;
+use super::sum::{Align, Sum};
 use crate::Format;
 use crate::codec::Layout;
 
@@ -28,7 +30,7 @@ impl Span {
     pub(super) fn of(format: Format, intake: &Intake) -> Span {
         let (format, bits) = match intake.convert {
             Some(form) => (form.format, form.significant_bits()),
-            None => (format, super::operand::significant_bits(format) as u32),
+            None => (format, significant_bits(format) as u32),
         };
         match Layout::of(format) {
             None => Span { bits, least: 0, top: bits as i32 },

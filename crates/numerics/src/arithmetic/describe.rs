@@ -3,8 +3,9 @@
 use super::intake::{Flush, Intake, ScaledPart};
 use super::model::{Model, NanRule, NanSource};
 use super::node::{CPlace, Chain, Join, JoinOrder, Node, Step};
+use super::output::{IntegerOverflow, Output, OverflowTo, Rounded, Subnormals, Vanished};
 use super::split::Split;
-use super::sum::*;
+use super::sum::{Align, Alignment, ProductExponent, Sum, ValueExponent, ZeroProducts, ZeroSign};
 use crate::Rounding;
 use std::fmt;
 
@@ -37,7 +38,11 @@ fn node(node: &Node) -> String {
         Node::Step(s) => step(s),
         Node::Chain(Chain { split: how, each, late_c }) => {
             let late = late_c.as_ref().map_or(String::new(), |late| {
-                format!(", starting from zero; c joins after {} by a sum {}", count(late.after, "block"), sum(&late.sum))
+                format!(
+                    ", starting from zero; c joins after {} by a sum {}",
+                    count(late.after, "block"),
+                    sum(&late.sum)
+                )
             });
             format!("[{}] in a chain over {}{late}", self::node(each), split(how))
         }

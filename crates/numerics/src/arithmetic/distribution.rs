@@ -51,7 +51,8 @@ impl Distribution {
     /// in every distribution.
     pub fn inputs(self, triple: Triple, k: usize, stream: u64, index: u64) -> DotInputs {
         let mut dice = Dice { stream: draw(stream, index), thrown: 0 };
-        let mut of = |format: Format, operand| (0..k).map(|_| self.code(&mut dice, format, operand)).collect::<Vec<_>>();
+        let mut of =
+            |format: Format, operand| (0..k).map(|_| self.code(&mut dice, format, operand)).collect::<Vec<_>>();
         let (mut a, mut b) = (of(triple.a, 0), of(triple.b, 1));
         let mut c = self.code(&mut dice, triple.c, 2);
         if triple.is_integer() {
@@ -101,7 +102,9 @@ impl Distribution {
                 }
             }
             Distribution::Specials => match dice.below(12) {
-                0 => format.infinity_code(random & 1 == 1).unwrap_or(layout.join(random & 1 == 1, layout.max_magnitude)),
+                0 => {
+                    format.infinity_code(random & 1 == 1).unwrap_or(layout.join(random & 1 == 1, layout.max_magnitude))
+                }
                 1 => layout.join(random & 1 == 1, layout.max_magnitude),
                 2 => layout.join(random & 1 == 1, 0),
                 3 if dice.below(4) == 0 => random | format.nan_code().unwrap_or(0),

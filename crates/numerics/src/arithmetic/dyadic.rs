@@ -198,7 +198,7 @@ mod tests {
             };
             prop_assert!(same(&a.plus(&b), whole(x, s) + whole(y, t), -30));
             prop_assert!(same(&a.minus(&b), whole(x, s) - whole(y, t), -30));
-            prop_assert!(same(&a.times(&b), whole(x, s) * i128::from(y) << t, -30));
+            prop_assert!(same(&a.times(&b), (whole(x, s) * i128::from(y)) << t, -30));
             prop_assert_eq!(a.compare(&b), whole(x, s).cmp(&whole(y, t)));
             let (units, rest) = a.abs().div_floor(unit);
             let magnitude = whole(x, s).abs();

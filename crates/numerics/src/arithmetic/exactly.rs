@@ -26,6 +26,11 @@ impl Piece {
 ///
 /// `product_places`: places of a product below its leading one.
 pub(super) fn sum(a: &Row, b: &Row, at: Range<usize>, terms: &[Term], product_places: i32) -> Total {
+    if let (1, [c]) = (at.len(), terms)
+        && c.value.class == Class::Finite
+    {
+        return fused(a, b, at.start, c, product_places);
+    }
     let products = at.clone().map(|i| {
         let product = i128::from(a.significand[i]) * i128::from(b.significand[i]);
         let place = a.exponent[i] + b.exponent[i] - product_places;
@@ -76,6 +81,37 @@ pub(super) fn sum(a: &Row, b: &Row, at: Range<usize>, terms: &[Term], product_pl
         (2, [Some(x), Some(y)]) => sum_of_two(x, y, exponent),
         _ => sum_of_many(pieces, exponent),
     }
+}
+
+/// One product and a value: a fused multiply-add before its rounding.
+#[inline]
+fn fused(a: &Row, b: &Row, i: usize, c: &Term, product_places: i32) -> Total {
+    let product = i128::from(a.significand[i]) * i128::from(b.significand[i]);
+    let exponent = a.exponent[i] + b.exponent[i];
+    let x = Piece { negative: product < 0, magnitude: product.unsigned_abs(), place: exponent - product_places };
+    let c = &c.value;
+    let y = Piece { negative: c.negative, magnitude: u128::from(c.magnitude), place: c.place };
+    if x.magnitude == 0 || y.magnitude == 0 {
+        let (only, exponent) = match (x.magnitude, y.magnitude) {
+            (0, 0) => (y, NO_EXPONENT),
+            (0, _) => (y, c.exponent),
+            _ => (x, exponent),
+        };
+        let negative = only.negative && only.magnitude != 0;
+        return Total { negative, magnitude: only.magnitude, place: only.place, sticky: false, exponent };
+    }
+    let exponent = exponent.max(c.exponent);
+    let (high, low) = if x.place >= y.place { (x, y) } else { (y, x) };
+    let distance = (high.place - low.place) as u32;
+    if high.magnitude.leading_zeros() > distance + 2 && low.magnitude >> 125 == 0 {
+        let units = |piece: Piece, shift: u32| {
+            let units = (piece.magnitude << shift) as i128;
+            if piece.negative { -units } else { units }
+        };
+        let sum = units(high, distance) + units(low, 0);
+        return Total { negative: sum < 0, magnitude: sum.unsigned_abs(), place: low.place, sticky: false, exponent };
+    }
+    sum_of_two(x, y, exponent)
 }
 
 /// Two terms that do not fit 126 bits together, so that their leading places are far apart: the smaller one is cut,

@@ -1,6 +1,7 @@
 //! What does a unit make of an operand's code before it multiplies or adds it?
 
-use super::sum::{Rounded, is_default};
+use super::output::Rounded;
+use super::sum::is_default;
 use crate::Format;
 use serde::{Deserialize, Serialize};
 

@@ -36,36 +36,44 @@
 mod aligned;
 mod analysis;
 mod check;
+mod decoder;
 mod describe;
 mod distribution;
 mod draw;
+mod draw_rules;
 mod dyadic;
+mod error;
 mod evaluator;
 mod exactly;
 mod intake;
+mod lay_out;
 mod library;
 mod model;
 mod node;
 mod operand;
+mod output;
 mod program;
 mod round;
+mod run;
 pub mod slow;
+mod slow_operand;
 mod slow_round;
+mod slow_step;
 mod special;
 mod split;
 mod sum;
+mod tile;
 mod value;
 
-pub use check::ModelError;
 pub use distribution::{Distribution, DotInputs};
 pub use draw::draw_model;
-pub use evaluator::{Evaluator, Inputs, Scratch, TileError};
-pub use intake::{Flush, Intake, Scales, ScaledPart};
+pub use error::ModelError;
+pub use evaluator::{Evaluator, Inputs, Scratch};
+pub use intake::{Flush, Intake, ScaledPart, Scales};
 pub use library::{Confidence, Published, library};
 pub use model::{Model, NanRule, NanSource};
 pub use node::{CPlace, Chain, Join, JoinOrder, LateC, Node, Step};
+pub use output::{IntegerOutput, IntegerOverflow, Output, OverflowTo, Rounded, Subnormals, Vanished};
 pub use split::Split;
-pub use sum::{
-    Align, Alignment, CAlignment, IntegerOutput, IntegerOverflow, Output, OverflowTo, ProductExponent, Rounded, Subnormals,
-    Sum, ValueExponent, Vanished, ZeroProducts, ZeroSign,
-};
+pub use sum::{Align, Alignment, CAlignment, ProductExponent, Sum, ValueExponent, ZeroProducts, ZeroSign};
+pub use tile::TileError;

@@ -3,7 +3,8 @@
 use super::ModelError;
 use super::intake::{Intake, Scales};
 use super::node::Node;
-use super::sum::{Rounded, is_default};
+use super::output::Rounded;
+use super::sum::is_default;
 use crate::Triple;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! How does an exact sum become a rounded value, and that a code, by integer arithmetic?
 
-use super::sum::{IntegerOutput, IntegerOverflow, OverflowTo, Rounded, Subnormals, Vanished};
+use super::output::{IntegerOutput, IntegerOverflow, OverflowTo, Rounded, Subnormals, Vanished};
 use super::value::{Class, Total, Value};
 use crate::codec::Layout;
 use crate::format::Specials;
@@ -158,13 +158,7 @@ pub(super) fn integer(output: &IntegerOutput, sum: i128) -> Value {
             if residue > most { residue - (1i128 << bits) } else { residue }
         }
     };
-    Value {
-        class: Class::Finite,
-        negative: kept < 0,
-        magnitude: kept.unsigned_abs() as u64,
-        place: 0,
-        exponent: 0,
-    }
+    Value { class: Class::Finite, negative: kept < 0, magnitude: kept.unsigned_abs() as u64, place: 0, exponent: 0 }
 }
 
 /// The code of a value in a format that holds it exactly; a NaN keeps the leading bits of its fraction.
@@ -175,7 +169,9 @@ pub(super) fn code(format: Format, value: &Value) -> u64 {
     };
     let bits = layout.fields.fraction_bits;
     match value.class {
-        Class::Infinite => format.infinity_code(value.negative).unwrap_or(layout.join(value.negative, layout.max_magnitude)),
+        Class::Infinite => {
+            format.infinity_code(value.negative).unwrap_or(layout.join(value.negative, layout.max_magnitude))
+        }
         Class::Nan => match layout.fields.specials {
             Specials::Ieee => {
                 let quiet = value.magnitude | 1 << 63;

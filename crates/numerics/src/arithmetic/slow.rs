@@ -4,33 +4,15 @@
 //! neighbours of a value by comparing distances. Nothing is decoded, laid out, aligned or rounded by the code of
 //! [`super::Evaluator`]. It is some thousand times slower.
 
-use super::check::ModelError;
 use super::dyadic::Dyadic;
+use super::error::ModelError;
 use super::evaluator::Inputs;
-use super::intake::{Flush, Intake, ScaledPart};
-use super::model::{Model, NanRule, NanSource};
+use super::model::{Model, NanRule};
 use super::node::{CPlace, JoinOrder, Node, Step};
-use super::slow_round::{infinite, integer, least_exponent, rounded, to_multiple, wrapped};
-use super::sum::{Align, Alignment, Output, ProductExponent, Sum, ValueExponent, ZeroProducts, ZeroSign};
+use super::slow_operand::{Held, taken};
+use super::slow_round::{infinite, rounded};
+use super::sum::Sum;
 use crate::{Format, Overflow, Rounding};
-
-/// A value between steps.
-#[derive(Debug, Clone)]
-pub(super) enum Held {
-    /// A finite value, the sign it has even if it is zero, and its exponent as the hardware counts it.
-    Finite { value: Dyadic, negative: bool, exponent: Option<i32>, unrounded: bool },
-    Infinite(bool),
-    /// A NaN: sign, and fraction left-aligned.
-    Nan { negative: bool, fraction: u64 },
-}
-
-/// A factor or value with the exponents that steps may count.
-#[derive(Debug, Clone)]
-struct Product {
-    value: Dyadic,
-    negative: bool,
-    exponent: Option<i32>,
-}
 
 /// The code of d for one row, column and c.
 ///
@@ -62,39 +44,6 @@ pub fn dot(model: &Model, inputs: Inputs<'_>) -> Result<u64, ModelError> {
     encoded(model, &d)
 }
 
-/// What a code stands for.
-fn taken(format: Format, intake: &Intake, code: u64) -> Held {
-    let Some(fields) = format.floating() else {
-        let value = Dyadic::of(format.decode(code));
-        return Held::Finite { negative: value.is_negative(), value, exponent: None, unrounded: false };
-    };
-    let negative = fields.sign_bits == 1 && code >> (format.bits() - 1) & 1 == 1;
-    let value = format.decode(code);
-    if value.is_nan() {
-        let ignored = if format == Format::Tf32 { 13 } else { 0 };
-        let fraction = (code >> ignored) & ((1 << fields.fraction_bits) - 1);
-        let aligned = if fields.fraction_bits == 0 { 0 } else { fraction << (64 - fields.fraction_bits) };
-        return Held::Nan { negative, fraction: aligned | 1 << 63 };
-    }
-    if value.is_infinite() {
-        return intake.convert.map_or(Held::Infinite(negative), |form| infinite(&form, negative));
-    }
-    let subnormal = value != 0.0 && value.abs() < format.min_normal();
-    let (value, negative) = match intake.subnormals {
-        Flush::ToSignedZero if subnormal => (0.0, negative),
-        Flush::ToPositiveZero if subnormal => (0.0, false),
-        _ => (value, negative),
-    };
-    let value = Dyadic::of(value);
-    match &intake.convert {
-        Some(form) => rounded(form, &value, negative),
-        None => {
-            let exponent = value.floor_log2().map(|lead| lead.max(least_exponent(format)));
-            Held::Finite { value, negative, exponent, unrounded: false }
-        }
-    }
-}
-
 /// The code of a value of the output format.
 fn encoded(model: &Model, d: &Held) -> Result<u64, ModelError> {
     let format = model.triple.c;
@@ -121,9 +70,10 @@ fn encoded(model: &Model, d: &Held) -> Result<u64, ModelError> {
     }
 }
 
-struct Unit<'a> {
-    model: &'a Model,
-    inputs: Inputs<'a>,
+/// A model at work on one set of inputs.
+pub(super) struct Unit<'a> {
+    pub(super) model: &'a Model,
+    pub(super) inputs: Inputs<'a>,
 }
 
 impl Unit<'_> {
@@ -182,215 +132,13 @@ impl Unit<'_> {
         let step = Step { c: false, product_limit: None, sum: sum.clone() };
         self.step(&step, &[], terms)
     }
-
-    fn step(&self, step: &Step, indices: &[usize], terms: Vec<(Held, bool)>) -> Held {
-        let elements: Vec<[Held; 2]> = indices.iter().map(|&i| [self.element(0, i), self.element(1, i)]).collect();
-        let factor = self.sum_factor(indices);
-        match self.special(step, &elements, &terms) {
-            Some(Held::Infinite(negative)) => return self.infinity_leaves(step, negative, factor),
-            Some(nan) => return nan,
-            None => {}
-        }
-        let mut factors = Dyadic::new(1, 0);
-        let mut scale_exponent = None;
-        if let Some(scales) = factor {
-            for scale in scales {
-                match scale {
-                    Held::Finite { value, exponent, .. } => {
-                        factors = factors.times(&value);
-                        scale_exponent = Some(scale_exponent.unwrap_or(0) + exponent.unwrap_or(least_exponent(Format::Ue4m3)));
-                    }
-                    nan => return nan,
-                }
-            }
-        }
-        let products: Vec<Product> = elements.iter().zip(indices).map(|(e, &i)| self.product(step, e, i)).collect();
-        let signs: Vec<bool> = products.iter().map(|p| p.negative).chain(terms.iter().map(|t| sign(&t.0))).collect();
-        let (sum, largest) = match &step.sum.align {
-            Align::Exact => exact_sum(&products, &terms),
-            Align::Largest(alignment) => aligned_sum(alignment, &products, &terms),
-        };
-        let sum = sum.times(&factors);
-        let mut negative = sum.is_negative();
-        if sum.is_zero() && step.sum.zero == ZeroSign::Ieee {
-            let down = matches!(step.sum.output, Output::Rounded(form) if form.rounding == Rounding::Down);
-            let all = |negative: bool| signs.iter().all(|&s| s == negative);
-            negative = all(true) || (down && !all(false));
-        }
-        match &step.sum.output {
-            Output::Rounded(form) => rounded(form, &sum, negative),
-            Output::Integer(form) => integer(form, &sum),
-            Output::Unrounded => {
-                Held::Finite { value: sum, negative, exponent: scale_exponent.or(largest), unrounded: true }
-            }
-        }
-    }
-
-    /// What an infinite sum, perhaps multiplied by scales, becomes.
-    fn infinity_leaves(&self, step: &Step, negative: bool, factor: Option<[Held; 2]>) -> Held {
-        for scale in factor.iter().flatten() {
-            if let Held::Nan { .. } = scale {
-                return scale.clone();
-            }
-        }
-        if factor.iter().flatten().any(|s| matches!(s, Held::Finite { value, .. } if value.is_zero())) {
-            return self.arisen();
-        }
-        match &step.sum.output {
-            Output::Rounded(form) => infinite(form, negative),
-            _ => Held::Infinite(negative),
-        }
-    }
-
-    /// The value of an element, times its scale where products are scaled.
-    fn element(&self, operand: usize, i: usize) -> Held {
-        let t = self.model.triple;
-        let (format, intake, codes) = match operand {
-            0 => (t.a, &self.model.a, self.inputs.a),
-            _ => (t.b, &self.model.b, self.inputs.b),
-        };
-        let element = taken(format, intake, codes.get(i).copied().unwrap_or(0));
-        let Some(scale) = self.scale(operand, i, ScaledPart::Products) else { return element };
-        match (element, scale) {
-            (Held::Nan { negative, fraction }, Held::Finite { .. }) => Held::Nan { negative, fraction },
-            (element, Held::Nan { fraction, .. }) => Held::Nan { negative: sign(&element), fraction },
-            (Held::Infinite(negative), Held::Finite { value, .. }) if value.is_zero() => {
-                Held::Nan { negative, fraction: 1 << 63 }
-            }
-            (Held::Finite { value, negative, exponent, unrounded }, Held::Finite { value: s, exponent: e, .. }) => {
-                let exponent = exponent.and_then(|own| e.map(|scale| own + scale));
-                Held::Finite { value: value.times(&s), negative, exponent, unrounded }
-            }
-            (element, _) => element,
-        }
-    }
-
-    /// The scale of element i of an operand, if scales multiply this part.
-    fn scale(&self, operand: usize, i: usize, part: ScaledPart) -> Option<Held> {
-        let scales = self.model.scales.filter(|s| s.on == part)?;
-        let (format, codes) =
-            if operand == 0 { (scales.a, self.inputs.a_scales) } else { (scales.b, self.inputs.b_scales) };
-        codes.get(i / scales.group).map(|&code| taken(format, &Intake::default(), code))
-    }
-
-    /// The scales that multiply the sum over some indices.
-    fn sum_factor(&self, indices: &[usize]) -> Option<[Held; 2]> {
-        let first = *indices.first()?;
-        self.model.scales.filter(|s| s.on == ScaledPart::Sums)?;
-        let one = || Held::Finite { value: Dyadic::new(1, 0), negative: false, exponent: Some(0), unrounded: false };
-        Some([0, 1].map(|operand| self.scale(operand, first, ScaledPart::Sums).unwrap_or_else(one)))
-    }
-
-    /// The product of two finite elements at index i.
-    fn product(&self, step: &Step, elements: &[Held; 2], i: usize) -> Product {
-        let (rule, zeros) = match &step.sum.align {
-            Align::Largest(alignment) => (alignment.products, alignment.zero_products),
-            Align::Exact => (ProductExponent::Raw, ZeroProducts::Ignored),
-        };
-        let mut exponents = [None; 2];
-        let mut value = Dyadic::new(1, 0);
-        let mut negative = false;
-        for (operand, element) in elements.iter().enumerate() {
-            let Held::Finite { value: x, negative: n, exponent, .. } = element else { continue };
-            let scale = match self.scale(operand, i, ScaledPart::Products) {
-                Some(Held::Finite { value, exponent, .. }) if !value.is_zero() => (value.floor_log2(), exponent),
-                _ => (Some(0), Some(0)),
-            };
-            exponents[operand] = match (x.floor_log2(), rule, zeros) {
-                (None, _, ZeroProducts::Operand(e)) => {
-                    let scaled_to_zero = matches!(self.scale(operand, i, ScaledPart::Products),
-                        Some(Held::Finite { ref value, .. }) if value.is_zero());
-                    Some(if scaled_to_zero { e } else { e + scale.1.unwrap_or(0) })
-                }
-                (None, ..) => None,
-                // Of the element alone: its scale keeps the exponent field that it has.
-                (Some(_), ProductExponent::OperandsNormalised, _) => {
-                    let alone = self.unscaled_log2(operand, i);
-                    alone.and_then(|lead| scale.1.map(|s| lead + s))
-                }
-                (Some(_), ..) => *exponent,
-            };
-            value = value.times(x);
-            negative ^= n;
-        }
-        let both = exponents[0].and_then(|e| exponents[1].map(|f| e + f));
-        let exponent = match (value.floor_log2(), rule, zeros) {
-            (None, _, ZeroProducts::Product(e)) => Some(e),
-            (Some(lead), ProductExponent::Normalised, _) => Some(lead),
-            _ => both,
-        };
-        Product { value, negative, exponent }
-    }
-
-    fn unscaled_log2(&self, operand: usize, i: usize) -> Option<i32> {
-        let t = self.model.triple;
-        let (format, intake, codes) = match operand {
-            0 => (t.a, &self.model.a, self.inputs.a),
-            _ => (t.b, &self.model.b, self.inputs.b),
-        };
-        match taken(format, intake, codes.get(i).copied().unwrap_or(0)) {
-            Held::Finite { value, .. } => value.floor_log2(),
-            _ => None,
-        }
-    }
-
-    /// The NaN that arises without a NaN operand.
-    fn arisen(&self) -> Held {
-        match self.model.nan {
-            NanRule::Word(_) => Held::Nan { negative: false, fraction: 1 << 63 },
-            NanRule::First { invalid, .. } => taken(self.model.triple.c, &Intake::default(), invalid),
-        }
-    }
-
-    /// The NaN or infinity that the terms of a step come to.
-    fn special(&self, step: &Step, elements: &[[Held; 2]], terms: &[(Held, bool)]) -> Option<Held> {
-        let order = match self.model.nan {
-            NanRule::First { order, .. } => order,
-            NanRule::Word(_) => [NanSource::A, NanSource::B, NanSource::C],
-        };
-        let nan = |held: &&Held| matches!(held, Held::Nan { .. });
-        for source in order {
-            let found = match source {
-                NanSource::A => elements.iter().map(|e| &e[0]).find(nan),
-                NanSource::B => elements.iter().map(|e| &e[1]).find(nan),
-                NanSource::C => terms.iter().map(|t| &t.0).find(nan),
-            };
-            if let Some(found) = found {
-                return Some(found.clone());
-            }
-        }
-        let mut signs = Vec::new();
-        for [a, b] in elements {
-            let negative = sign(a) != sign(b);
-            match (a, b) {
-                (Held::Infinite(_), Held::Finite { value, .. }) | (Held::Finite { value, .. }, Held::Infinite(_)) => {
-                    if value.is_zero() {
-                        return Some(self.arisen());
-                    }
-                    signs.push(negative);
-                }
-                (Held::Finite { value: x, .. }, Held::Finite { value: y, .. }) => {
-                    let lead = x.times(y).floor_log2();
-                    if step.product_limit.is_some_and(|limit| lead.is_some_and(|lead| lead >= limit)) {
-                        signs.push(negative);
-                    }
-                }
-                _ => signs.push(negative),
-            }
-        }
-        signs.extend(terms.iter().filter_map(|(t, _)| if let Held::Infinite(n) = t { Some(*n) } else { None }));
-        let first = *signs.first()?;
-        if signs.iter().all(|&s| s == first) { Some(Held::Infinite(first)) } else { Some(self.arisen()) }
-    }
 }
 
-fn sign(held: &Held) -> bool {
-    match held {
-        Held::Finite { negative, .. } | Held::Infinite(negative) | Held::Nan { negative, .. } => *negative,
-    }
-}
-
-fn tree(mut leaves: Vec<(Held, bool)>, add: &impl Fn((Held, bool), (Held, bool)) -> (Held, bool)) -> Option<(Held, bool)> {
+/// A tree of sums of two over leaves.
+fn tree(
+    mut leaves: Vec<(Held, bool)>,
+    add: &impl Fn((Held, bool), (Held, bool)) -> (Held, bool),
+) -> Option<(Held, bool)> {
     while leaves.len() > 1 {
         let mut next = Vec::new();
         let mut rest = leaves.into_iter();
@@ -404,57 +152,3 @@ fn tree(mut leaves: Vec<(Held, bool)>, add: &impl Fn((Held, bool), (Held, bool))
     }
     leaves.into_iter().next()
 }
-
-/// Σ of all terms, and the largest of their exponents.
-fn exact_sum(products: &[Product], terms: &[(Held, bool)]) -> (Dyadic, Option<i32>) {
-    let mut sum = products.iter().fold(Dyadic::zero(), |sum, p| sum.plus(&p.value));
-    let mut largest = products.iter().filter_map(|p| p.exponent).max();
-    for (term, _) in terms {
-        if let Held::Finite { value, exponent, unrounded, .. } = term {
-            sum = sum.plus(value);
-            if *unrounded || !value.is_zero() {
-                largest = largest.max(*exponent);
-            }
-        }
-    }
-    (sum, largest)
-}
-
-/// Σ of the terms cut where the alignment says, and η.
-fn aligned_sum(rule: &Alignment, products: &[Product], terms: &[(Held, bool)]) -> (Dyadic, Option<i32>) {
-    let exponent = |term: &Held| match term {
-        Held::Finite { value, exponent, unrounded, .. } => match (rule.values, value.floor_log2()) {
-            (ValueExponent::Raw, _) if *unrounded => *exponent,
-            (_, None) => rule.zero_values,
-            (ValueExponent::Raw, _) => *exponent,
-            (ValueExponent::Normalised, lead) => lead,
-        },
-        _ => None,
-    };
-    let of_terms = terms.iter().filter_map(|(term, _)| exponent(term));
-    let Some(largest) = products.iter().filter_map(|p| p.exponent).chain(of_terms).chain(rule.floor).max() else {
-        return (Dyadic::zero(), None);
-    };
-    let grid = largest - rule.fraction_bits as i32;
-    let mut sum = Dyadic::zero();
-    for product in products {
-        sum = sum.plus(&to_multiple(&product.value, grid, rule.cut));
-    }
-    for (term, is_c) in terms {
-        let Held::Finite { value, .. } = term else { continue };
-        let cut = match (&rule.c, is_c) {
-            (Some(c), true) => {
-                let far = c.reach.is_some_and(|reach| exponent(term).is_some_and(|e| e < largest - reach as i32));
-                if far { Dyadic::zero() } else { to_multiple(value, largest - c.fraction_bits as i32, c.cut) }
-            }
-            _ => to_multiple(value, grid, rule.cut),
-        };
-        sum = sum.plus(&cut);
-    }
-    if let Some(bits) = rule.carry_bits {
-        let end = largest + bits as i32;
-        sum = wrapped(&sum, &Dyadic::new(-1, end), end + 1);
-    }
-    (sum, Some(largest))
-}
-

@@ -1,8 +1,8 @@
 //! How is an exact value rounded by comparing it with its neighbours?
 
 use super::dyadic::Dyadic;
-use super::slow::Held;
-use super::sum::{IntegerOutput, IntegerOverflow, OverflowTo, Rounded, Subnormals, Vanished};
+use super::output::{IntegerOutput, IntegerOverflow, OverflowTo, Rounded, Subnormals, Vanished};
+use super::slow_operand::Held;
 use crate::format::Specials;
 use crate::{Format, Rounding};
 use std::cmp::Ordering;
@@ -24,8 +24,20 @@ pub(super) fn to_multiple(value: &Dyadic, unit: i32, rounding: Rounding) -> Dyad
             (Rounding::NearestEven | Rounding::NearestAway, Ordering::Greater) => above,
             (Rounding::NearestEven, Ordering::Equal) => even_one.clone(),
             (Rounding::NearestAway, Ordering::Equal) => above,
-            (Rounding::Up, _) => if value.is_negative() { below } else { above },
-            (Rounding::Down, _) => if value.is_negative() { above } else { below },
+            (Rounding::Up, _) => {
+                if value.is_negative() {
+                    below
+                } else {
+                    above
+                }
+            }
+            (Rounding::Down, _) => {
+                if value.is_negative() {
+                    above
+                } else {
+                    below
+                }
+            }
             (Rounding::Odd, _) => odd_one.clone(),
         }
     };
