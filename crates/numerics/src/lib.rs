@@ -21,6 +21,7 @@ pub mod exact;
 mod fits;
 pub mod format;
 mod ladder;
+pub mod layout;
 mod line_sums;
 pub mod matrix;
 mod nearest;
