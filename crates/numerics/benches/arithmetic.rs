@@ -33,7 +33,7 @@ fn dots(c: &mut Criterion) {
         for k in [64, 1024] {
             let evaluator = Evaluator::new(model, k).expect("a model");
             let mut scratch = evaluator.scratch();
-            let draw = |i| Distribution::Normal.inputs(model.triple, k, stream(1, 1), i);
+            let draw = |i| Distribution::Normal.inputs(model, k, stream(1, 1), i);
             let inputs: Vec<_> = (0..16).map(draw).collect();
             group.throughput(Throughput::Elements((k * inputs.len()) as u64));
             group.bench_function(BenchmarkId::new(name, k), |t| {
@@ -71,7 +71,7 @@ fn others(c: &mut Criterion) {
     let mut group = c.benchmark_group("slow, and making");
     for name in ["hopper wgmma f16 to f32", "f32 fma ascending"] {
         let model = model(name);
-        let x = Distribution::Normal.inputs(model.triple, 64, stream(1, 1), 0);
+        let x = Distribution::Normal.inputs(model, 64, stream(1, 1), 0);
         group.throughput(Throughput::Elements(64));
         group.bench_function(BenchmarkId::new("slow", name), |t| {
             t.iter(|| slow::dot(model, black_box(Inputs::new(&x.a, &x.b, x.c))))

@@ -1,9 +1,9 @@
 //! Do the fast and the slow evaluator give the same bits, whatever the model and the inputs?
 
 use proptest::prelude::*;
-use rigel_numerics::arithmetic::{Distribution, Evaluator, Inputs, Model, draw_model, slow};
-use rigel_numerics::random::{below, draw, stream};
-use rigel_numerics::{Format, Matrix, Triple};
+use rigel_numerics::arithmetic::{Distribution, DotInputs, Evaluator, Model, draw_model, slow};
+use rigel_numerics::random::stream;
+use rigel_numerics::{Matrix, Triple};
 
 const FLOATING: [&str; 16] = [
     "f16,f16->f32",
@@ -26,16 +26,6 @@ const FLOATING: [&str; 16] = [
 
 const INTEGERS: [&str; 6] = ["i8,i8->i32", "u8,i8->i32", "u8,u8->i32", "i4,i4->i32", "u4,i2->i8", "i32,i32->i32"];
 
-fn scales(format: Option<Format>, groups: usize, key: u64) -> Vec<u64> {
-    // Mostly near 1, now and then anything: zeros, NaN, the ends of the range.
-    let one = |format: Format, i: u64| {
-        let random = draw(key, i) & 0xFF;
-        let middle = if format == Format::E8m0 { 119 + random % 16 } else { 0x28 + random % 0x20 };
-        if below(key, i + 1000, 8) == 0 { random } else { middle }
-    };
-    (0..groups).map(|i| format.map_or(0, |f| one(f, i as u64))).collect()
-}
-
 /// Compares both evaluators on `count` inputs of each distribution; gives the number of outputs that were neither NaN nor
 /// an infinity nor zero.
 fn compare(model: &Model, k: usize, key: u64, count: u64) -> Result<usize, TestCaseError> {
@@ -48,11 +38,8 @@ fn compare(model: &Model, k: usize, key: u64, count: u64) -> Result<usize, TestC
     let mut ordinary = 0;
     for distribution in Distribution::ALL {
         for i in 0..count {
-            let x = distribution.inputs(model.triple, k, key, i);
-            let groups = model.scale_groups(k);
-            let a_scales = scales(model.scales.map(|s| s.a), groups, draw(key, i));
-            let b_scales = scales(model.scales.map(|s| s.b), groups, draw(key, i + 500));
-            let inputs = Inputs { a: &x.a, b: &x.b, c: x.c, a_scales: &a_scales, b_scales: &b_scales };
+            let x = distribution.inputs(model, k, key, i);
+            let inputs = x.codes();
             let fast = evaluator.dot(&mut scratch, inputs);
             let slow = slow::dot(model, inputs).map_err(|e| TestCaseError::fail(e.to_string()))?;
             prop_assert_eq!(
@@ -91,7 +78,7 @@ proptest! {
         agree(&INTEGERS, seed, k)?;
     }
 
-    /// A tile is its dot products, one by one.
+    /// A tile is its dot products, one by one; so is a batch.
     #[test]
     fn a_tile_is_its_dots(seed in any::<u64>(), m in 1usize..4, n in 1usize..4, k in 1usize..20) {
         let triples = [FLOATING.as_slice(), INTEGERS.as_slice()].concat();
@@ -99,26 +86,38 @@ proptest! {
         let Some(model) = draw_model(seed, triple) else { return Err(TestCaseError::fail("no model drawn")) };
         let Ok(evaluator) = Evaluator::new(&model, k) else { return Ok(()) };
         let mut scratch = evaluator.scratch();
-        let key = stream(seed, 2);
-        let [mut a, mut b, mut c] = [(triple.a, m, k), (triple.b, k, n), (triple.c, m, n)].map(|(f, r, s)| Matrix::zeroed(f, r, s));
-        for i in 0..m.max(n) {
-            let x = Distribution::ALL[i % 6].inputs(triple, k, key, i as u64);
-            (0..k).filter(|_| i < m).for_each(|j| a.set(i, j, x.a[j]));
-            (0..k).filter(|_| i < n).for_each(|j| b.set(j, i, x.b[j]));
-            (0..n).filter(|_| i < m).for_each(|j| c.set(i, j, x.c));
-        }
-        let tile = evaluator.tile(&a, &b, &c);
-        if model.scales.is_some() {
-            prop_assert!(tile.is_err());
-            return Ok(());
-        }
-        let d = tile.expect("a tile");
+        let drawn = |i: usize| Distribution::ALL[i % 6].inputs(&model, k, stream(seed, 2), i as u64);
+        let (rows, columns): (Vec<_>, Vec<_>) = ((0..m).map(drawn).collect(), (m..m + n).map(drawn).collect());
+        let by_rows = |format, lines: &[&Vec<u64>]| {
+            let mut x = Matrix::zeroed(format, lines.len(), lines[0].len());
+            lines.iter().enumerate().for_each(|(i, l)| l.iter().enumerate().for_each(|(j, &code)| x.set(i, j, code)));
+            x
+        };
+        let by_columns = |format, lines: &[&Vec<u64>]| {
+            let mut x = Matrix::zeroed(format, lines[0].len(), lines.len());
+            lines.iter().enumerate().for_each(|(j, l)| l.iter().enumerate().for_each(|(i, &code)| x.set(i, j, code)));
+            x
+        };
+        let cs: Vec<Vec<u64>> = rows.iter().map(|row| (0..n as u64).map(|j| row.c ^ j).collect()).collect();
+        let a = by_rows(triple.a, &rows.iter().map(|x| &x.a).collect::<Vec<_>>());
+        let b = by_columns(triple.b, &columns.iter().map(|x| &x.b).collect::<Vec<_>>());
+        let c = by_rows(triple.c, &cs.iter().collect::<Vec<_>>());
+        let tile = match model.scales {
+            None => evaluator.tile(&a, &b, &c),
+            Some(s) => {
+                prop_assert!(evaluator.tile(&a, &b, &c).is_err());
+                let a_scales = by_rows(s.a, &rows.iter().map(|x| &x.a_scales).collect::<Vec<_>>());
+                let b_scales = by_columns(s.b, &columns.iter().map(|x| &x.b_scales).collect::<Vec<_>>());
+                evaluator.scaled_tile(&a, &b, &c, &a_scales, &b_scales)
+            }
+        };
+        let d = tile.map_err(|e| TestCaseError::fail(e.to_string()))?;
         for i in 0..m {
             for j in 0..n {
-                let row: Vec<u64> = (0..k).map(|l| a.get(i, l)).collect();
-                let column: Vec<u64> = (0..k).map(|l| b.get(l, j)).collect();
-                let one = evaluator.dot(&mut scratch, Inputs::new(&row, &column, c.get(i, j)));
-                prop_assert_eq!(d.get(i, j), one);
+                let column = &columns[j];
+                let one = DotInputs { b: column.b.clone(), b_scales: column.b_scales.clone(), c: cs[i][j], ..rows[i].clone() };
+                prop_assert_eq!(d.get(i, j), evaluator.dot(&mut scratch, one.codes()));
+                prop_assert_eq!(evaluator.dots(&[one.clone(), one]), [d.get(i, j); 2]);
             }
         }
     }

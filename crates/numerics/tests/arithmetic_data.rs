@@ -46,10 +46,9 @@ proptest! {
         }
         if let Ok(model) = Model::from_json(&text)
             && model.k <= 256
-            && model.scales.is_none()
         {
-            let x = Distribution::RandomBits.inputs(model.triple, model.k, seed, 0);
-            let inputs = Inputs::new(&x.a, &x.b, x.c);
+            let x = Distribution::RandomBits.inputs(&model, model.k, seed, 0);
+            let inputs = x.codes();
             let evaluator = Evaluator::new(&model, model.k).expect("it was checked");
             prop_assert_eq!(Ok(evaluator.dot(&mut evaluator.scratch(), inputs)), slow::dot(&model, inputs));
         }
@@ -104,7 +103,7 @@ fn models_are_said_in_words() {
     let words = |name: &str| library().iter().find(|p| p.name == name).expect("a model").model.to_string();
     assert_eq!(
         words("hopper wgmma e4m3 to f32, floored"),
-        "e4m3 → f32: [products and c aligned to 13 bits below the largest exponent, values normalised, cut toward zero, \
+        "e4m3 → f32: [products and c aligned to 13 bits below the largest exponent, cut toward zero, \
          rounded to f32 of 14 significant bits toward zero] in a chain over blocks of 32 k; NaN is 0x7fffffff"
     );
     assert_eq!(

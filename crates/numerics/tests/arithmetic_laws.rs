@@ -38,7 +38,7 @@ fn dot(model: &Model, a: &[u64], b: &[u64], c: u64) -> u64 {
 
 fn inputs(triple: Triple, most: usize) -> impl Strategy<Value = DotInputs> {
     (0..6usize, 1..=most, any::<u64>())
-        .prop_map(move |(d, k, seed)| Distribution::ALL[d].inputs(triple, k, stream(seed, 0), 0))
+        .prop_map(move |(d, k, seed)| Distribution::ALL[d].unscaled(triple, k, stream(seed, 0), 0))
 }
 
 fn same_f32(code: u64, expected: f32) -> bool {

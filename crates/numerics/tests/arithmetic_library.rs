@@ -1,6 +1,8 @@
 //! Are the published models well formed, and do they give the words that their sources predict?
 
-use rigel_numerics::arithmetic::{Confidence, Distribution, Evaluator, Inputs, Model, Published, library, slow};
+use rigel_numerics::arithmetic::{
+    Confidence, Distribution, Evaluator, Inputs, Model, Node, Published, Split, first_difference, library, slow,
+};
 use rigel_numerics::random::stream;
 use rigel_numerics::{Format, Overflow, Rounding};
 use std::collections::HashSet;
@@ -63,14 +65,8 @@ fn both_evaluators_agree_on_every_model() {
             let mut scratch = evaluator.scratch();
             for distribution in Distribution::ALL {
                 for j in 0..2 {
-                    let x = distribution.inputs(p.model.triple, k, stream(7, i as u64), j);
-                    let groups = p.model.scale_groups(k);
-                    let scale = |format: Option<Format>| match format {
-                        Some(Format::E8m0) => vec![125 + j; groups],
-                        _ => vec![0x31 + j; groups],
-                    };
-                    let (a_scales, b_scales) = (scale(p.model.scales.map(|s| s.a)), scale(p.model.scales.map(|s| s.b)));
-                    let inputs = Inputs { a: &x.a, b: &x.b, c: x.c, a_scales: &a_scales, b_scales: &b_scales };
+                    let x = distribution.inputs(&p.model, k, stream(7, i as u64), j);
+                    let inputs = x.codes();
                     let fast = evaluator.dot(&mut scratch, inputs);
                     assert_eq!(Ok(fast), slow::dot(&p.model, inputs), "{}: {distribution:?} {inputs:x?}", p.name);
                 }
@@ -90,7 +86,7 @@ fn factors_commute() {
         let evaluator = Evaluator::new(&p.model, k).expect("a model that can be evaluated");
         let mut scratch = evaluator.scratch();
         for distribution in Distribution::ALL {
-            let x = distribution.inputs(p.model.triple, k, stream(8, i as u64), 0);
+            let x = distribution.inputs(&p.model, k, stream(8, i as u64), 0);
             let one = evaluator.dot(&mut scratch, Inputs::new(&x.a, &x.b, x.c));
             let other = evaluator.dot(&mut scratch, Inputs::new(&x.b, &x.a, x.c));
             let nan = p.model.triple.c.is_nan(one) && p.model.triple.c.is_nan(other);
@@ -144,7 +140,7 @@ fn hopper_fp8_keeps_fourteen_bits() {
     let evaluator = Evaluator::new(model, 64).expect("a model");
     let mut scratch = evaluator.scratch();
     for i in 0..200 {
-        let x = Distribution::Normal.inputs(model.triple, 64, stream(9, 9), i);
+        let x = Distribution::Normal.inputs(model, 64, stream(9, 9), i);
         let d = evaluator.dot(&mut scratch, Inputs::new(&x.a, &x.b, x.c));
         assert_eq!(d & 0x3FF, 0, "P11: {d:#x}");
     }
@@ -241,4 +237,27 @@ fn block_scales_multiply_their_groups() {
     assert_eq!(eval("blackwell mxfp4 to f32", one, &[0xFF, 127], &[127, 127]), 0x7FFF_FFFF);
     let e4m3 = code(Format::E4m3, 1.0);
     assert_eq!(f32::from_bits(eval("blackwell mx e4m3 to f32", e4m3, &[120], &[130]) as u32), 32.0 * t(-4) as f32);
+}
+
+/// A hundred random rows of ordinary numbers tell a wrong width from a right one, and equal functions never differ.
+#[test]
+fn wrong_parameters_are_found_and_equal_functions_are_not() {
+    let evaluator = |name: &str, k| Evaluator::new(&published(name).model, k).expect("a model");
+    let hopper = evaluator("hopper wgmma f16 to f32", 16);
+    for name in ["hopper mma k8 f16 to f32", "ampere f16 to f32", "volta f16 to f32", "cdna3 f16 to f32, 8 products"] {
+        let found = first_difference(&hopper, &evaluator(name, 16), stream(1, 1), 100).expect(name);
+        assert_eq!(found.distribution, Distribution::Normal, "{name}");
+        assert_eq!(hopper.dot(&mut hopper.scratch(), found.inputs.codes()), found.codes[0]);
+        assert_ne!(found.codes[0], found.codes[1]);
+    }
+    // The same steps under two names; and a chain of one block said otherwise.
+    assert_eq!(first_difference(&hopper, &evaluator("hopper mma f16 to f32", 16), stream(1, 2), 200), None);
+    let mut whole = published("hopper wgmma f16 to f32").model.clone();
+    if let Node::Chain(chain) = &mut whole.body {
+        chain.split = Split::Whole;
+    }
+    assert_eq!(first_difference(&hopper, &Evaluator::new(&whole, 16).expect("a model"), stream(1, 3), 200), None);
+    let longer = [Evaluator::new(&whole, 32), Evaluator::new(&published("hopper wgmma f16 to f32").model, 32)];
+    let [one, other] = longer.map(|e| e.expect("a model"));
+    assert!(first_difference(&one, &other, stream(1, 4), 200).is_some(), "at K = 32 they are two functions");
 }

@@ -3,6 +3,8 @@
 //! Random bits alone leave most of a model untested: sums rarely cancel, subnormals never matter, and in formats of a wide
 //! range one product hides all others. Each distribution here aims at one kind of behaviour; together they reach all.
 
+use super::evaluator::Inputs;
+use super::model::Model;
 use crate::codec::Layout;
 use crate::random::{below, draw};
 use crate::{Format, Overflow, Rounding, Triple};
@@ -34,6 +36,17 @@ pub struct DotInputs {
     pub b: Vec<u64>,
     /// c.
     pub c: u64,
+    /// Scales of the row; empty without scales.
+    pub a_scales: Vec<u64>,
+    /// Scales of the column.
+    pub b_scales: Vec<u64>,
+}
+
+impl DotInputs {
+    /// What an evaluator takes.
+    pub fn codes(&self) -> Inputs<'_> {
+        Inputs { a: &self.a, b: &self.b, c: self.c, a_scales: &self.a_scales, b_scales: &self.b_scales }
+    }
 }
 
 impl Distribution {
@@ -47,16 +60,29 @@ impl Distribution {
         Distribution::Specials,
     ];
 
-    /// Inputs number `index` of a stream ([`crate::random::stream`]). Integer formats have random codes and their extremes
-    /// in every distribution.
-    pub fn inputs(self, triple: Triple, k: usize, stream: u64, index: u64) -> DotInputs {
+    /// Inputs number `index` of a stream ([`crate::random::stream`]) for rows of k elements of a model: its triple and
+    /// scales are all that matters.
+    pub fn inputs(self, model: &Model, k: usize, stream: u64, index: u64) -> DotInputs {
+        let mut inputs = self.unscaled(model.triple, k, stream, index);
+        if let Some(scales) = model.scales {
+            let mut dice = Dice { stream: draw(!stream, index), thrown: 0 };
+            let groups = model.scale_groups(k);
+            let mut of = |format| (0..groups).map(|_| scale(&mut dice, format)).collect();
+            (inputs.a_scales, inputs.b_scales) = (of(scales.a), of(scales.b));
+        }
+        inputs
+    }
+
+    /// Inputs number `index` of a stream for rows of k elements of a triple. Integer formats have random codes and their
+    /// extremes in every distribution.
+    pub fn unscaled(self, triple: Triple, k: usize, stream: u64, index: u64) -> DotInputs {
         let mut dice = Dice { stream: draw(stream, index), thrown: 0 };
         let mut of =
             |format: Format, operand| (0..k).map(|_| self.code(&mut dice, format, operand)).collect::<Vec<_>>();
         let (mut a, mut b) = (of(triple.a, 0), of(triple.b, 1));
         let mut c = self.code(&mut dice, triple.c, 2);
         if triple.is_integer() {
-            return DotInputs { a, b, c };
+            return DotInputs { a, b, c, a_scales: Vec::new(), b_scales: Vec::new() };
         }
         match self {
             Distribution::Cancellation => cancel(&mut dice, triple, &mut a, &mut b, &mut c),
@@ -77,7 +103,7 @@ impl Distribution {
                 }
             }
         }
-        DotInputs { a, b, c }
+        DotInputs { a, b, c, a_scales: Vec::new(), b_scales: Vec::new() }
     }
 
     /// One code for operand A (0), B (1) or C (2).
@@ -131,6 +157,15 @@ impl Dice {
     fn below(&mut self, bound: u64) -> u64 {
         self.thrown += 1;
         below(self.stream, self.thrown, bound)
+    }
+}
+
+/// A scale: mostly near 1, now and then any code.
+fn scale(dice: &mut Dice, format: Format) -> u64 {
+    match dice.below(8) {
+        0 => dice.word() & format.code_mask(),
+        _ if format == Format::E8m0 => 119 + dice.below(16),
+        _ => 0x28 + dice.below(0x20),
     }
 }
 

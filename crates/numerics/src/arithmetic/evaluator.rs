@@ -2,6 +2,7 @@
 
 use super::aligned::Term;
 use super::decoder::Decoder;
+use super::distribution::DotInputs;
 use super::error::ModelError;
 use super::intake::{Intake, ScaledPart};
 use super::model::Model;
@@ -13,6 +14,7 @@ use super::special::Nans;
 use super::sum::{Align, ProductExponent, ZeroProducts};
 use super::value::Value;
 use crate::Format;
+use rayon::prelude::*;
 
 /// A model made ready for one K. It does not change and may be shared by threads; each brings a [`Scratch`].
 #[derive(Debug, Clone)]
@@ -29,10 +31,10 @@ pub struct Evaluator {
 }
 
 /// Memory that one evaluation leaves to the next. It belongs to the evaluator that made it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Scratch {
-    a: Row,
-    b: Row,
+    pub(super) a: Row,
+    pub(super) b: Row,
     pub(super) values: Vec<Value>,
     pub(super) terms: Vec<Term>,
 }
@@ -46,7 +48,7 @@ pub struct Inputs<'a> {
     pub b: &'a [u64],
     /// The code of c.
     pub c: u64,
-    /// ⌈K ÷ group⌉ scale codes of the row; empty for a model without scales.
+    /// ⌈K ÷ group⌉ scale codes of the row ([`Model::scale_groups`]); empty for a model without scales.
     pub a_scales: &'a [u64],
     /// Scale codes of the column.
     pub b_scales: &'a [u64],
@@ -97,10 +99,15 @@ impl Evaluator {
 
     /// Memory for [`Evaluator::dot`].
     pub fn scratch(&self) -> Scratch {
-        let mut scratch = Scratch { values: vec![Value::ZERO; self.program.slots], ..Scratch::default() };
-        scratch.a.resize(self.program.order.len());
-        scratch.b.resize(self.program.order.len());
-        scratch
+        let values = vec![Value::ZERO; self.program.slots];
+        Scratch { a: self.row(), b: self.row(), values, terms: Vec::new() }
+    }
+
+    /// A row to decode into.
+    pub(super) fn row(&self) -> Row {
+        let mut row = Row::default();
+        row.resize(self.program.order.len());
+        row
     }
 
     /// The code of d for one row, column and c.
@@ -111,22 +118,39 @@ impl Evaluator {
         assert_eq!((inputs.a.len(), inputs.b.len()), (self.k, self.k), "a row and a column of {} codes", self.k);
         let groups = self.model.scale_groups(self.k);
         assert_eq!((inputs.a_scales.len(), inputs.b_scales.len()), (groups, groups), "{groups} scales each");
-        let factors = [self.scale_values(0, inputs.a_scales), self.scale_values(1, inputs.b_scales)];
         let Scratch { a, b, values, terms } = scratch;
-        self.decode(&self.a, inputs.a, &factors[0], a);
-        self.decode(&self.b, inputs.b, &factors[1], b);
-        self.run(a, b, inputs.c, [&factors[0], &factors[1]], values, terms)
+        self.decode_a(inputs.a, inputs.a_scales, a);
+        self.decode_b(inputs.b, inputs.b_scales, b);
+        self.run(a, b, inputs.c, values, terms)
     }
 
-    fn scale_values(&self, operand: usize, codes: &[u64]) -> Vec<Value> {
-        let decoder = self.scales.as_ref().map(|s| &s[operand]);
-        codes.iter().filter_map(|&code| decoder.map(|d| d.value(code))).collect()
+    /// The codes of d for many rows, columns and c, over all cores.
+    ///
+    /// # Panics
+    /// As [`Evaluator::dot`].
+    pub fn dots(&self, inputs: &[DotInputs]) -> Vec<u64> {
+        let each = inputs.par_iter().with_min_len(1 + 4096 / self.k);
+        each.map_init(|| self.scratch(), |scratch, inputs| self.dot(scratch, inputs.codes())).collect()
     }
 
-    pub(super) fn decode(&self, decoder: &Decoder, codes: &[u64], scales: &[Value], row: &mut Row) {
+    /// Decodes a row of A and its scales.
+    pub(super) fn decode_a(&self, codes: &[u64], scales: &[u64], row: &mut Row) {
+        self.decode(&self.a, self.scales.as_ref().map(|s| &s[0]), codes, scales, row);
+    }
+
+    /// Decodes a column of B and its scales.
+    pub(super) fn decode_b(&self, codes: &[u64], scales: &[u64], row: &mut Row) {
+        self.decode(&self.b, self.scales.as_ref().map(|s| &s[1]), codes, scales, row);
+    }
+
+    fn decode(&self, decoder: &Decoder, scale_decoder: Option<&Decoder>, codes: &[u64], scales: &[u64], row: &mut Row) {
         decoder.row(codes, &self.program.order, row);
+        row.scales.clear();
+        if let Some(of_scales) = scale_decoder {
+            row.scales.extend(scales.iter().map(|&code| of_scales.value(code)));
+        }
         if let Some(s) = self.model.scales.filter(|s| s.on == ScaledPart::Products) {
-            scale(row, &self.program.order, scales, s.group, decoder.zero_exponent);
+            scale(row, &self.program.order, s.group, decoder.zero_exponent);
         }
     }
 }

@@ -38,6 +38,7 @@ mod analysis;
 mod check;
 mod decoder;
 mod describe;
+mod difference;
 mod distribution;
 mod draw;
 mod draw_rules;
@@ -65,6 +66,7 @@ mod sum;
 mod tile;
 mod value;
 
+pub use difference::{Difference, first_difference};
 pub use distribution::{Distribution, DotInputs};
 pub use draw::draw_model;
 pub use error::ModelError;

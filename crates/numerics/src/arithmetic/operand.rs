@@ -17,6 +17,8 @@ pub(super) struct Row {
     pub fraction: Vec<u64>,
     /// Whether any element is an infinity or NaN.
     pub special: bool,
+    /// The scales of the row.
+    pub scales: Vec<Value>,
 }
 
 impl Row {
@@ -53,10 +55,10 @@ pub(super) struct Element {
 
 /// Multiplies a row by the scale of each element: significands multiply, exponents add. A scale of NaN, and a zero one
 /// of an infinity, make the element NaN.
-pub(super) fn scale(row: &mut Row, order: &[u32], scales: &[Value], group: usize, zero_exponent: i32) {
+pub(super) fn scale(row: &mut Row, order: &[u32], group: usize, zero_exponent: i32) {
     for (i, &place) in order.iter().enumerate() {
         // Filling beyond the last group stays unscaled.
-        let (place, Some(scale)) = (place as usize, scales.get(i / group)) else { break };
+        let (place, Some(scale)) = (place as usize, row.scales.get(i / group).copied()) else { break };
         if scale.class == Class::Nan {
             row.class[place] = Class::Nan;
             row.fraction[place] = scale.magnitude;

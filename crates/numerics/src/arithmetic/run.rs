@@ -13,28 +13,20 @@ use std::ops::Range;
 
 impl Evaluator {
     /// The code of d.
-    pub(super) fn run(
-        &self,
-        a: &Row,
-        b: &Row,
-        c: u64,
-        scales: [&[Value]; 2],
-        values: &mut [Value],
-        terms: &mut Vec<Term>,
-    ) -> u64 {
+    pub(super) fn run(&self, a: &Row, b: &Row, c: u64, values: &mut [Value], terms: &mut Vec<Term>) -> u64 {
         values[0] = self.c.value(c);
         values[1] = Value::ZERO;
         for op in &self.program.ops {
             let range = op.terms.start as usize..op.terms.end as usize;
             let term = |&(slot, is_c): &(u32, bool)| Term { value: values[slot as usize], is_c };
             values[op.out as usize] = match &self.program.terms[range] {
-                [] => self.sum(op, a, b, &[], scales),
-                [x] => self.sum(op, a, b, &[term(x)], scales),
-                [x, y] => self.sum(op, a, b, &[term(x), term(y)], scales),
+                [] => self.sum(op, a, b, &[]),
+                [x] => self.sum(op, a, b, &[term(x)]),
+                [x, y] => self.sum(op, a, b, &[term(x), term(y)]),
                 slots => {
                     terms.clear();
                     terms.extend(slots.iter().map(term));
-                    self.sum(op, a, b, terms, scales)
+                    self.sum(op, a, b, terms)
                 }
             };
         }
@@ -59,11 +51,11 @@ impl Evaluator {
     }
 
     #[inline]
-    fn sum(&self, op: &Op, a: &Row, b: &Row, terms: &[Term], scales: [&[Value]; 2]) -> Value {
+    fn sum(&self, op: &Op, a: &Row, b: &Row, terms: &[Term]) -> Value {
         let rule = &self.program.rules[op.rule as usize];
         let at = op.products.start as usize..op.products.end as usize;
         let places = self.program.products.places;
-        let factor = op.group.map(|g| [scales[0], scales[1]].map(|s| s.get(g as usize).copied().unwrap_or(self.one())));
+        let factor = op.group.map(|g| [a, b].map(|row| row.scales.get(g as usize).copied().unwrap_or(ONE)));
         let special = a.special || b.special || rule.product_limit.is_some();
         if special || terms.iter().any(|t| !t.value.is_finite()) {
             let found = self.nans.find(a, b, at.clone(), terms, rule.product_limit, places);
@@ -120,12 +112,10 @@ impl Evaluator {
             _ => value,
         }
     }
-
-    /// The scale of groups that hold nothing but filling.
-    fn one(&self) -> Value {
-        Value { class: Class::Finite, negative: false, magnitude: 1, place: 0, exponent: 0 }
-    }
 }
+
+/// The scale of groups that hold nothing but filling.
+const ONE: Value = Value { class: Class::Finite, negative: false, magnitude: 1, place: 0, exponent: 0 };
 
 /// Whether all terms are negative, zeros included; `None` where signs differ.
 fn all_negative(a: &Row, b: &Row, at: Range<usize>, terms: &[Term]) -> Option<bool> {

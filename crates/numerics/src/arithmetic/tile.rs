@@ -1,64 +1,106 @@
 //! What does a model make of whole matrices?
 
-use super::decoder::Decoder;
 use super::evaluator::{Evaluator, Scratch};
 use super::operand::Row;
 use crate::{Format, Matrix, packing};
 use rayon::prelude::*;
 
-/// Matrices that do not make the tile of an evaluator.
+/// A matrix that is not what a tile takes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} is {rows} x {cols} of {format}; this evaluator takes {expected}")]
+#[error("{what} is {rows} x {cols} of {format} in {bytes} bytes; this evaluator takes {expected}")]
 pub struct TileError {
     what: &'static str,
     rows: usize,
     cols: usize,
     format: Format,
+    bytes: usize,
     expected: String,
 }
+
+/// Products below which one core is quicker than several.
+const SMALL: usize = 1 << 15;
 
 impl Evaluator {
     /// D of m × n from A (m × K), B (K × n) and C (m × n), over all cores. Rows and columns are decoded once each.
     ///
     /// # Errors
-    /// [`TileError`] where a format or an extent does not fit, and for a model with scales: those take
-    /// [`Evaluator::dot`].
+    /// [`TileError`] where a format or an extent does not fit, and for a model with scales.
     pub fn tile(&self, a: &Matrix, b: &Matrix, c: &Matrix) -> Result<Matrix, TileError> {
-        let t = self.model.triple;
-        let expect = |what, x: &Matrix, format: Format, rows: usize, cols: usize| {
-            let (Matrix { rows: r, cols: s, format: f, .. }, expected) = (x, format!("{rows} x {cols} of {format}"));
-            let fits = (*f, *r, *s) == (format, rows, cols) && x.bytes.len() == rows * Matrix::row_bytes(format, cols);
-            if fits { Ok(()) } else { Err(TileError { what, rows: *r, cols: *s, format: *f, expected }) }
-        };
-        expect("A", a, t.a, a.rows, self.k)?;
-        expect("B", b, t.b, self.k, b.cols)?;
-        expect("C", c, t.c, a.rows, b.cols)?;
-        if self.scales.is_some() {
-            let expected = "rows with their scales: use `dot`".to_owned();
-            return Err(TileError { what: "A", rows: a.rows, cols: a.cols, format: a.format, expected });
+        self.any_tile(a, b, c, None)
+    }
+
+    /// As [`Evaluator::tile`], for a model with scales: those of A are m × groups, those of B groups × n.
+    ///
+    /// # Errors
+    /// [`TileError`] where a format or an extent does not fit, and for a model without scales.
+    pub fn scaled_tile(
+        &self,
+        a: &Matrix,
+        b: &Matrix,
+        c: &Matrix,
+        a_scales: &Matrix,
+        b_scales: &Matrix,
+    ) -> Result<Matrix, TileError> {
+        self.any_tile(a, b, c, Some((a_scales, b_scales)))
+    }
+
+    fn any_tile(
+        &self,
+        a: &Matrix,
+        b: &Matrix,
+        c: &Matrix,
+        scales: Option<(&Matrix, &Matrix)>,
+    ) -> Result<Matrix, TileError> {
+        let (t, k, m, n) = (self.model.triple, self.k, a.rows, b.cols);
+        expect("A", a, t.a, m, k)?;
+        expect("B", b, t.b, k, n)?;
+        expect("C", c, t.c, m, n)?;
+        match (self.model.scales, scales) {
+            (None, None) => {}
+            (Some(s), Some((x, y))) => {
+                let groups = self.model.scale_groups(k);
+                expect("the scales of A", x, s.a, m, groups)?;
+                expect("the scales of B", y, s.b, groups, n)?;
+            }
+            (Some(_), None) => return Err(refused("A", a, "a matrix of scales beside each operand".to_owned())),
+            (None, Some((x, _))) => return Err(refused("the scales of A", x, "no scales".to_owned())),
         }
-        let decoded = |decoder: &Decoder, codes: Vec<u64>| {
-            let mut row = Row::default();
-            row.resize(self.program.order.len());
-            self.decode(decoder, &codes, &[], &mut row);
-            row
-        };
-        let columns: Vec<Row> =
-            (0..b.cols).into_par_iter().map(|j| decoded(&self.b, (0..self.k).map(|i| b.get(i, j)).collect())).collect();
-        let mut d = Matrix::zeroed(t.c, a.rows, b.cols);
-        let row_bytes = Matrix::row_bytes(t.c, b.cols);
+        let row_of = |x: &Matrix, i: usize| (0..x.cols).map(|j| x.get(i, j)).collect::<Vec<u64>>();
+        let column_of = |x: &Matrix, j: usize| (0..x.rows).map(|i| x.get(i, j)).collect::<Vec<u64>>();
+        let columns: Vec<Row> = (0..n)
+            .into_par_iter()
+            .with_min_len(1 + SMALL / k)
+            .map(|j| {
+                let mut column = self.row();
+                self.decode_b(&column_of(b, j), &scales.map_or(Vec::new(), |s| column_of(s.1, j)), &mut column);
+                column
+            })
+            .collect();
+        let mut d = Matrix::zeroed(t.c, m, n);
+        let row_bytes = Matrix::row_bytes(t.c, n);
         if row_bytes > 0 {
-            d.bytes.par_chunks_mut(row_bytes).enumerate().for_each_init(
+            d.bytes.par_chunks_mut(row_bytes).enumerate().with_min_len(1 + SMALL / (n * k)).for_each_init(
                 || self.scratch(),
-                |scratch, (i, bytes)| {
-                    let row = decoded(&self.a, (0..self.k).map(|j| a.get(i, j)).collect());
+                |Scratch { a: row, values, terms, .. }, (i, bytes)| {
+                    self.decode_a(&row_of(a, i), &scales.map_or(Vec::new(), |s| row_of(s.0, i)), row);
                     for (j, column) in columns.iter().enumerate() {
-                        let Scratch { values, terms, .. } = scratch;
-                        packing::set(t.c, bytes, j, self.run(&row, column, c.get(i, j), [&[], &[]], values, terms));
+                        packing::set(t.c, bytes, j, self.run(row, column, c.get(i, j), values, terms));
                     }
                 },
             );
         }
         Ok(d)
     }
+}
+
+fn expect(what: &'static str, x: &Matrix, format: Format, rows: usize, cols: usize) -> Result<(), TileError> {
+    let bytes = rows * Matrix::row_bytes(format, cols);
+    if (x.format, x.rows, x.cols, x.bytes.len()) == (format, rows, cols, bytes) {
+        return Ok(());
+    }
+    Err(refused(what, x, format!("{rows} x {cols} of {format} in {bytes} bytes")))
+}
+
+fn refused(what: &'static str, x: &Matrix, expected: String) -> TileError {
+    TileError { what, rows: x.rows, cols: x.cols, format: x.format, bytes: x.bytes.len(), expected }
 }
