@@ -191,18 +191,16 @@ fn a_sampled_check_is_proven_on_an_output_that_passes_and_again_on_a_noisier_one
     let mut noisy = fine.clone();
     for row in 0..SHAPE.m {
         for col in 0..SHAPE.n {
-            let sign = if (row * 31 + col * 17) % 7 < 3 { 0.5 } else { -0.5 };
+            let sign = if (row * 31 + col * 17) % 7 < 3 { 0.1 } else { -0.1 };
             noisy.set(row, col, element(&inputs, (row, col), sign * inputs.tolerance.relative));
         }
     }
     let view = gatekeeper.look(&inputs, &noisy, TILE).unwrap();
-    assert!(!view.outside, "{view:?}");
-    if view.passes() {
-        let (loud, _) = proof(&inputs);
-        assert!(loud > quiet);
-        gatekeeper.look(&inputs, &fine, TILE).unwrap();
-        assert_eq!(proof(&inputs).0, loud, "what is seen amid more noise need not be proven again");
-    }
+    assert!(view.passes(), "{view:?}");
+    let (loud, _) = proof(&inputs);
+    assert!(loud > quiet);
+    gatekeeper.look(&inputs, &fine, TILE).unwrap();
+    assert_eq!(proof(&inputs).0, loud, "what is seen amid more noise need not be proven again");
 }
 
 #[test]
