@@ -1,5 +1,6 @@
 //! How does a plan become a sealed run, through crashes, hangs, interrupts and resumes?
 
+use crate::missing::missing;
 use crate::order::{Event, Job, Measured, MeterReading, Order, SOLO, Stage};
 use crate::resume;
 use crate::spent::Spent;
@@ -123,31 +124,8 @@ impl Campaign<'_> {
                 return Ok(ended);
             }
         }
-        let missing = units.iter().map(|unit| self.missing(unit)).sum();
+        let missing = missing(&units, self.writer.cells(), processes).total();
         Ok(if missing == 0 { Ended::Complete } else { Ended::Incomplete(missing) })
-    }
-
-    /// Cells of a unit without a row, counted once for every process that should have one.
-    fn missing(&self, unit: &Unit) -> usize {
-        let rows = self.writer.cells();
-        match unit {
-            Unit::Meters { .. } => 0,
-            Unit::Absent { .. } | Unit::Climb { .. } => unit.cells().iter().filter(|c| !self.has_row(c, 0)).count(),
-            Unit::Block { cells, .. } => {
-                let there: std::collections::HashSet<(Identity, u32)> = rows
-                    .iter()
-                    .map(|row| {
-                        let mut identity = row.identity();
-                        if identity.work == Work::Gemm {
-                            identity.tile.clear();
-                        }
-                        (identity, row.process)
-                    })
-                    .collect();
-                let processes = 0..self.plan.sampling.processes;
-                processes.map(|p| cells.iter().filter(|c| !there.contains(&((*c).clone(), p))).count()).sum()
-            }
-        }
     }
 
     fn absent(&mut self, unit: &Unit, cell: &Identity, reason: &str) -> Result<Ended, CampaignError> {
