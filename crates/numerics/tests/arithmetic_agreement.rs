@@ -5,7 +5,7 @@ use rigel_numerics::arithmetic::{Distribution, DotInputs, Evaluator, Model, draw
 use rigel_numerics::random::stream;
 use rigel_numerics::{Matrix, Triple};
 
-const FLOATING: [&str; 16] = [
+const FLOATING: [&str; 18] = [
     "f16,f16->f32",
     "f16,f16->f16",
     "bf16,bf16->f32",
@@ -22,6 +22,8 @@ const FLOATING: [&str; 16] = [
     "e4m3,e4m3->e4m3",
     "f16,f16->e5m2",
     "e4m3_fnuz,e4m3_fnuz->e4m3_fnuz",
+    "e2m3,e2m3->e2m1",
+    "bf16,bf16->tf32",
 ];
 
 const INTEGERS: [&str; 6] = ["i8,i8->i32", "u8,i8->i32", "u8,u8->i32", "i4,i4->i32", "u4,i2->i8", "i32,i32->i32"];

@@ -1,9 +1,8 @@
 //! What do the terms of a step come to when they are aligned to the largest exponent and cut there?
 
-use super::ProductExponent;
 use super::operand::Row;
-use super::round::shift_cut;
-use super::sum::{Alignment, CAlignment, ValueExponent, ZeroProducts};
+use super::round::{shift_cut, shift_cut_64};
+use super::sum::{Alignment, CAlignment, ProductExponent, ValueExponent, ZeroProducts};
 use super::value::{Class, NO_EXPONENT, Total, Value};
 use crate::Rounding;
 use std::ops::Range;
@@ -121,8 +120,8 @@ impl Aligner {
             Rounding::Down => moved.map(|(v, s)| v >> s).sum(),
             cut => moved
                 .map(|(v, s)| {
-                    let magnitude = u128::from(v.unsigned_abs());
-                    let kept = if s == 0 { magnitude } else { shift_cut(magnitude, s, false, v < 0, cut) };
+                    let magnitude = v.unsigned_abs();
+                    let kept = if s == 0 { magnitude } else { shift_cut_64(magnitude, s, v < 0, cut) };
                     if v < 0 { -(kept as i64) } else { kept as i64 }
                 })
                 .sum(),
@@ -167,6 +166,10 @@ fn on_grid(negative: bool, magnitude: u128, place: i32, grid: i32, cut: Rounding
         return 0;
     }
     let shift = grid - place;
-    let kept = if shift <= 0 { magnitude << -shift } else { shift_cut(magnitude, shift as u32, false, negative, cut) };
+    let kept = match (shift, u64::try_from(magnitude)) {
+        (..=0, _) => magnitude << -shift,
+        (1..=63, Ok(short)) => u128::from(shift_cut_64(short, shift as u32, negative, cut)),
+        _ => shift_cut(magnitude, shift as u32, false, negative, cut),
+    };
     if negative { -(kept as i128) } else { kept as i128 }
 }

@@ -17,6 +17,9 @@ pub struct Difference {
     pub codes: [u64; 2],
 }
 
+/// Inputs that one core tries before it looks whether another has found a difference.
+const CHUNK: u64 = 64;
+
 /// The first of `count` inputs of a stream, per distribution, on which two models differ; distributions are searched in their
 /// order, each over all cores. The outcome does not depend on the number of cores.
 ///
@@ -31,12 +34,17 @@ pub fn first_difference(one: &Evaluator, other: &Evaluator, stream: u64, count: 
         (t.a, t.b, t.c, e.k(), e.model().scales)
     };
     assert_eq!(what(one), what(other), "models of different inputs cannot be compared");
+    let chunks = count.div_ceil(CHUNK) as usize;
     Distribution::ALL.into_iter().find_map(|distribution| {
-        (0..count as usize).into_par_iter().with_min_len(1 + 4096 / one.k()).find_map_first(|index| {
-            let index = index as u64;
-            let inputs = distribution.inputs(one.model(), one.k(), stream, index);
-            let codes = [one, other].map(|e| e.dot(&mut e.scratch(), inputs.codes()));
-            (codes[0] != codes[1]).then_some(Difference { distribution, index, inputs, codes })
+        (0..chunks).into_par_iter().find_map_first(|chunk| {
+            let mut scratches = [one.scratch(), other.scratch()];
+            let first = chunk as u64 * CHUNK;
+            (first..count.min(first + CHUNK)).find_map(|index| {
+                let inputs = distribution.inputs(one.model(), one.k(), stream, index);
+                let [x, y] = &mut scratches;
+                let codes = [one.dot(x, inputs.codes()), other.dot(y, inputs.codes())];
+                (codes[0] != codes[1]).then_some(Difference { distribution, index, inputs, codes })
+            })
         })
     })
 }

@@ -81,7 +81,7 @@ impl Distribution {
             |format: Format, operand| (0..k).map(|_| self.code(&mut dice, format, operand)).collect::<Vec<_>>();
         let (mut a, mut b) = (of(triple.a, 0), of(triple.b, 1));
         let mut c = self.code(&mut dice, triple.c, 2);
-        if triple.is_integer() {
+        if triple.is_integer() || k == 0 {
             return DotInputs { a, b, c, a_scales: Vec::new(), b_scales: Vec::new() };
         }
         match self {
@@ -184,14 +184,16 @@ fn near(dice: &mut Dice, format: Format, exponent: i32, spread: i32) -> u64 {
     format.encode_scaled(signed, exponent - bits as i32, ROUNDING, OVERFLOW)
 }
 
-/// Makes products cancel in pairs: position j becomes position i with the sign of b turned and a last place moved.
+/// Makes products cancel in pairs, all or most: position j becomes position i with the sign of b turned and, often, a last
+/// place moved.
 fn cancel(dice: &mut Dice, triple: Triple, a: &mut [u64], b: &mut [u64], c: &mut u64) {
     let k = a.len();
     let sign = 1u64 << (triple.b.bits() - 1);
     let last = if triple.b == Format::Tf32 { 1 << 13 } else { 1 };
+    let (whole, turn) = (dice.below(2) == 0, dice.below(k as u64) as usize);
     for i in 0..k / 2 {
-        let j = k / 2 + dice.below((k - k / 2) as u64) as usize;
-        if dice.below(4) == 0 {
+        let j = k / 2 + (i + turn) % (k - k / 2);
+        if !whole && dice.below(4) == 0 {
             continue;
         }
         a[j] = a[i];

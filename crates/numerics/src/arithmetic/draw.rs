@@ -147,7 +147,7 @@ impl Dice {
     }
 
     fn integer_sum(&mut self, bits: u32, triple: Triple) -> Sum {
-        let overflow = self.of(&[IntegerOverflow::Wrap, IntegerOverflow::Saturate]);
+        let overflow = self.of(&IntegerOverflow::ALL);
         let form = IntegerOutput { bits, signed: triple.c.is_signed(), overflow };
         Sum { align: Align::Exact, zero: ZeroSign::Positive, output: Output::Integer(form) }
     }

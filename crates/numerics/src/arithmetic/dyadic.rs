@@ -20,7 +20,15 @@ impl Dyadic {
     /// significand · 2^exponent.
     pub(super) fn new(significand: i64, exponent: i32) -> Dyadic {
         let magnitude = significand.unsigned_abs();
-        Dyadic { negative: significand < 0, digits: vec![magnitude as u32, (magnitude >> 32) as u32], exponent }
+        let digits = vec![magnitude as u32, (magnitude >> 32) as u32];
+        Dyadic { negative: significand < 0, digits, exponent }.trimmed()
+    }
+
+    /// Without digits of 0 at the top: less work for those that follow.
+    fn trimmed(mut self) -> Dyadic {
+        let length = self.digits.iter().rposition(|&d| d != 0).map_or(0, |top| top + 1);
+        self.digits.truncate(length);
+        self
     }
 
     /// The value of a finite f64.
@@ -28,7 +36,9 @@ impl Dyadic {
         let field = (x.abs().to_bits() >> 52) as i32;
         let fraction = (x.to_bits() & ((1 << 52) - 1)) as i64;
         let significand = if field == 0 { fraction } else { fraction | 1 << 52 };
-        Dyadic::new(if x < 0.0 { -significand } else { significand }, field.max(1) - 1075)
+        let zeros = significand.trailing_zeros().min(52);
+        let significand = significand >> zeros;
+        Dyadic::new(if x < 0.0 { -significand } else { significand }, field.max(1) - 1075 + zeros as i32)
     }
 
     /// The nearest f64 toward zero; exact where the value is one.
@@ -70,18 +80,18 @@ impl Dyadic {
             }
             digits[i + other.digits.len()] = carry as u32;
         }
-        Dyadic { negative: self.negative != other.negative, digits, exponent: self.exponent + other.exponent }
+        Dyadic { negative: self.negative != other.negative, digits, exponent: self.exponent + other.exponent }.trimmed()
     }
 
     pub(super) fn plus(&self, other: &Dyadic) -> Dyadic {
         let exponent = self.exponent.min(other.exponent);
         let (x, y) = (self.digits_at(exponent), other.digits_at(exponent));
         if self.negative == other.negative {
-            return Dyadic { negative: self.negative, digits: sum(&x, &y), exponent };
+            return Dyadic { negative: self.negative, digits: sum(&x, &y), exponent }.trimmed();
         }
         match compare(&x, &y) {
-            Ordering::Less => Dyadic { negative: other.negative, digits: difference(&y, &x), exponent },
-            _ => Dyadic { negative: self.negative, digits: difference(&x, &y), exponent },
+            Ordering::Less => Dyadic { negative: other.negative, digits: difference(&y, &x), exponent }.trimmed(),
+            _ => Dyadic { negative: self.negative, digits: difference(&x, &y), exponent }.trimmed(),
         }
     }
 

@@ -6,7 +6,6 @@ use super::distribution::DotInputs;
 use super::error::ModelError;
 use super::intake::{Intake, ScaledPart};
 use super::model::Model;
-use super::node::Node;
 use super::operand::{Row, scale};
 use super::program::Program;
 use super::round::Rounder;
@@ -70,7 +69,10 @@ impl Evaluator {
         model.check_form()?;
         let program = Program::new(model, k)?;
         let t = model.triple;
-        let (products, zeros) = product_rules(&model.body);
+        let (products, zeros) = match &model.body.step().sum.align {
+            Align::Largest(alignment) => (alignment.products, alignment.zero_products),
+            Align::Exact => (ProductExponent::Raw, ZeroProducts::Ignored),
+        };
         let decoder = |format, intake: &Intake| Decoder::new(format, intake, products, zeros);
         let scales = model.scales.map(|s| [s.a, s.b].map(|f| plain(f, &Intake::default())));
         let output = plain(t.c, &Intake::default());
@@ -158,16 +160,4 @@ impl Evaluator {
 /// A decoder for what is no factor of a product.
 fn plain(format: Format, intake: &Intake) -> Decoder {
     Decoder::new(format, intake, ProductExponent::Raw, ZeroProducts::Ignored)
-}
-
-/// How the steps of a model count the exponents of products; [`Model::check`] sees to it that they agree.
-fn product_rules(node: &Node) -> (ProductExponent, ZeroProducts) {
-    match node {
-        Node::Step(step) => match &step.sum.align {
-            Align::Largest(alignment) => (alignment.products, alignment.zero_products),
-            Align::Exact => (ProductExponent::Raw, ZeroProducts::Ignored),
-        },
-        Node::Chain(chain) => product_rules(&chain.each),
-        Node::Join(join) => product_rules(&join.each),
-    }
 }

@@ -44,10 +44,10 @@ pub struct Model {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NanRule {
-    /// Always this word of d's format. Integers have none: any word does.
+    /// Always this word of d's format. In a format without NaN any word will do: it is what comes out instead.
     Word(u64),
-    /// The first NaN of a step, its fraction left-aligned, made quiet, its sign kept. It is looked for among the sources in this
-    /// order, and by ascending position in the step within one.
+    /// The first NaN of a step, its fraction left-aligned, made quiet, its sign kept. It is looked for among the sources in
+    /// this order, and by ascending position in the step within one. A format without NaN gives `invalid`.
     First {
         /// The order.
         order: [NanSource; 3],

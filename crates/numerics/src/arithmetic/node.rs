@@ -114,6 +114,15 @@ impl Node {
         }
     }
 
+    /// The step that takes the products: every node has exactly one, whatever stands around it.
+    pub fn step(&self) -> &Step {
+        match self {
+            Node::Step(step) => step,
+            Node::Chain(chain) => chain.each.step(),
+            Node::Join(join) => join.each.step(),
+        }
+    }
+
     /// A chain of a node over consecutive blocks of k.
     pub fn chained(self, of: usize) -> Node {
         Node::Chain(Chain { split: Split::blocks(of), each: Box::new(self), late_c: None })

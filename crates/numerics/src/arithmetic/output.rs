@@ -133,3 +133,8 @@ pub enum IntegerOverflow {
     /// The nearest end of the range.
     Saturate,
 }
+
+impl IntegerOverflow {
+    /// Both rules.
+    pub const ALL: [IntegerOverflow; 2] = [IntegerOverflow::Wrap, IntegerOverflow::Saturate];
+}

@@ -31,7 +31,7 @@ impl Rounder {
         let infinity = match layout.fields.specials {
             Specials::Ieee => Value::infinite(false),
             Specials::AllOnesNan | Specials::NegativeZeroNan => Value::nan(false, 1 << 63),
-            // No infinity and no NaN: see `overflowed`.
+            // Neither: see `beyond`.
             Specials::None => Value::ZERO,
         };
         Some(Rounder {
@@ -87,8 +87,11 @@ impl Rounder {
             // A sticky total has 128 bits, more than any precision: it never comes here.
             return ((total.magnitude << -shift) as u64, place);
         }
-        let kept = shift_cut(total.magnitude, shift as u32, total.sticky, total.negative, self.form.rounding);
-        (kept as u64, place)
+        let kept = match (shift, u64::try_from(total.magnitude)) {
+            (1..=63, Ok(short)) => shift_cut_64(short, shift as u32, total.negative, self.form.rounding),
+            _ => shift_cut(total.magnitude, shift as u32, total.sticky, total.negative, self.form.rounding) as u64,
+        };
+        (kept, place)
     }
 
     /// What a finite sum beyond the largest finite value becomes.
@@ -146,6 +149,21 @@ pub(super) fn shift_cut(magnitude: u128, shift: u32, sticky: bool, negative: boo
     kept + u128::from(up)
 }
 
+/// As [`shift_cut`], for 1 ≤ `shift` ≤ 63 and nothing below the magnitude.
+#[inline]
+pub(super) fn shift_cut_64(magnitude: u64, shift: u32, negative: bool, rounding: Rounding) -> u64 {
+    let (kept, rest, half) = (magnitude >> shift, magnitude & ((1 << shift) - 1), 1u64 << (shift - 1));
+    let up = match rounding {
+        Rounding::TowardZero => false,
+        Rounding::NearestEven => rest > half || rest == half && kept & 1 == 1,
+        Rounding::NearestAway => rest >= half,
+        Rounding::Up => rest != 0 && !negative,
+        Rounding::Down => rest != 0 && negative,
+        Rounding::Odd => rest != 0 && kept & 1 == 0,
+    };
+    kept + u64::from(up)
+}
+
 /// An integer sum in its width.
 pub(super) fn integer(output: &IntegerOutput, sum: i128) -> Value {
     let bits = output.bits;
@@ -177,7 +195,8 @@ pub(super) fn code(format: Format, value: &Value) -> u64 {
                 let quiet = value.magnitude | 1 << 63;
                 layout.join(value.negative, layout.max_magnitude + 1 + (quiet >> (64 - bits)))
             }
-            _ => format.nan_code().unwrap_or(layout.max_magnitude),
+            Specials::AllOnesNan => layout.join(value.negative, layout.max_magnitude + 1),
+            Specials::NegativeZeroNan | Specials::None => format.nan_code().unwrap_or(layout.max_magnitude),
         },
         Class::Finite | Class::Unrounded if value.magnitude == 0 => {
             layout.join(value.negative && layout.has_negative_zero(), 0)

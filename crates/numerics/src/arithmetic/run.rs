@@ -46,6 +46,7 @@ impl Evaluator {
         }
         match (value.class, self.model.nan) {
             (Class::Nan, NanRule::Word(word)) => word,
+            (Class::Nan, NanRule::First { invalid, .. }) if self.model.triple.c.nan_code().is_none() => invalid,
             _ => code(self.model.triple.c, &value),
         }
     }

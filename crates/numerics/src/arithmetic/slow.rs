@@ -12,6 +12,7 @@ use super::node::{CPlace, JoinOrder, Node, Step};
 use super::slow_operand::{Held, taken};
 use super::slow_round::{infinite, rounded};
 use super::sum::Sum;
+use crate::format::Specials;
 use crate::{Format, Overflow, Rounding};
 
 /// The code of d for one row, column and c.
@@ -49,16 +50,17 @@ fn encoded(model: &Model, d: &Held) -> Result<u64, ModelError> {
     let format = model.triple.c;
     match (d, model.nan) {
         (Held::Nan { .. }, NanRule::Word(word)) => Ok(word),
-        (&Held::Nan { negative, fraction }, NanRule::First { .. }) => {
-            let nan = format.nan_code().unwrap_or(0);
-            let bits = format.floating().map_or(0, |f| f.fraction_bits);
-            // Formats with one NaN have no fraction to keep.
-            if format.infinity_code(negative).is_none() || bits == 0 {
-                return Ok(nan);
-            }
+        (&Held::Nan { negative, fraction }, NanRule::First { invalid, .. }) => {
+            let Some(fields) = format.floating() else { return Ok(invalid) };
+            let sign = u64::from(negative) << (format.bits() - 1);
             let ignored = if format == Format::Tf32 { 13 } else { 0 };
-            let infinity = format.infinity_code(negative).unwrap_or(0);
-            Ok(infinity | (fraction >> (64 - bits)) << ignored)
+            Ok(match (fields.specials, format.nan_code()) {
+                (_, None) => invalid,
+                // Formats with one magnitude of NaN have no fraction to keep.
+                (Specials::AllOnesNan, Some(nan)) => nan | sign,
+                (Specials::Ieee, Some(nan)) => nan | sign | (fraction >> (64 - fields.fraction_bits)) << ignored,
+                (_, Some(nan)) => nan,
+            })
         }
         (&Held::Infinite(negative), _) => format.infinity_code(negative).ok_or(ModelError::Store(format)),
         (Held::Finite { value, negative, .. }, _) => {

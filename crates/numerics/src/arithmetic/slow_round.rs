@@ -9,45 +9,33 @@ use std::cmp::Ordering;
 
 /// |value| as a multiple of 2^unit, rounded, with the sign of `value`.
 pub(super) fn to_multiple(value: &Dyadic, unit: i32, rounding: Rounding) -> Dyadic {
-    let one = Dyadic::new(1, 0);
+    let negative = value.is_negative();
     let (below, rest) = value.abs().div_floor(unit);
-    let above = below.plus(&one);
-    let half = Dyadic::new(1, unit - 1);
-    let chosen = if rest.is_zero() {
-        below
-    } else {
-        let odd_one = if below.is_odd() { &below } else { &above };
-        let even_one = if below.is_odd() { &above } else { &below };
-        match (rounding, rest.compare(&half)) {
-            (Rounding::TowardZero, _) => below,
-            (Rounding::NearestEven | Rounding::NearestAway, Ordering::Less) => below,
-            (Rounding::NearestEven | Rounding::NearestAway, Ordering::Greater) => above,
-            (Rounding::NearestEven, Ordering::Equal) => even_one.clone(),
-            (Rounding::NearestAway, Ordering::Equal) => above,
-            (Rounding::Up, _) => {
-                if value.is_negative() {
-                    below
-                } else {
-                    above
-                }
-            }
-            (Rounding::Down, _) => {
-                if value.is_negative() {
-                    above
-                } else {
-                    below
-                }
-            }
-            (Rounding::Odd, _) => odd_one.clone(),
-        }
-    };
+    let goes_up = !rest.is_zero()
+        && match rounding {
+            Rounding::TowardZero => false,
+            Rounding::Up => !negative,
+            Rounding::Down => negative,
+            Rounding::Odd => !below.is_odd(),
+            Rounding::NearestEven | Rounding::NearestAway => match rest.compare(&Dyadic::new(1, unit - 1)) {
+                Ordering::Less => false,
+                Ordering::Greater => true,
+                Ordering::Equal => rounding == Rounding::NearestAway || below.is_odd(),
+            },
+        };
+    let chosen = if goes_up { below.plus(&Dyadic::new(1, 0)) } else { below };
     let magnitude = chosen.times_power(unit);
-    if value.is_negative() { magnitude.negated() } else { magnitude }
+    if negative { magnitude.negated() } else { magnitude }
 }
 
 /// ⌊log2⌋ of the least normal value of a format.
 pub(super) fn least_exponent(format: Format) -> i32 {
-    Dyadic::of(format.min_normal()).floor_log2().unwrap_or(0)
+    field_of(format.min_normal())
+}
+
+/// ⌊log2⌋ of a positive value that is normal in f64, as every least normal and largest value is.
+fn field_of(value: f64) -> i32 {
+    (value.to_bits() >> 52) as i32 - 1023
 }
 
 /// The largest finite value of a form, and the exponent of its last place.
@@ -81,6 +69,10 @@ pub(super) fn rounded(form: &Rounded, value: &Dyadic, negative: bool) -> Held {
     let Some(result_lead) = result.floor_log2().filter(|_| !flushed) else {
         return zero(negative && form.vanished == Vanished::KeepsSign);
     };
+    // Far below the largest value nothing can overflow.
+    if result_lead < field_of(form.format.max_finite()) {
+        return Held::Finite { value: result, negative, exponent: Some(result_lead.max(least)), unrounded: false };
+    }
     let (most, last) = largest(form);
     if result.abs().compare(&most) != Ordering::Greater {
         return Held::Finite { value: result, negative, exponent: Some(result_lead.max(least)), unrounded: false };

@@ -21,13 +21,13 @@ impl Unit<'_> {
             Some(nan) => return nan,
             None => {}
         }
-        let mut factors = Dyadic::new(1, 0);
+        let mut factors = None;
         let mut scale_exponent = None;
         if let Some(scales) = factor {
             for scale in scales {
                 match scale {
                     Held::Finite { value, exponent, .. } => {
-                        factors = factors.times(&value);
+                        factors = Some(factors.map_or(value.clone(), |f: Dyadic| f.times(&value)));
                         scale_exponent =
                             Some(scale_exponent.unwrap_or(0) + exponent.unwrap_or(least_exponent(Format::Ue4m3)));
                     }
@@ -41,7 +41,7 @@ impl Unit<'_> {
             Align::Exact => exact_sum(&products, &terms),
             Align::Largest(alignment) => aligned_sum(alignment, &products, &terms),
         };
-        let sum = sum.times(&factors);
+        let sum = factors.map_or(sum.clone(), |factors| sum.times(&factors));
         let mut negative = sum.is_negative();
         if sum.is_zero() && step.sum.zero == ZeroSign::Ieee {
             let down = matches!(step.sum.output, Output::Rounded(form) if form.rounding == Rounding::Down);
@@ -109,8 +109,8 @@ impl Unit<'_> {
                     signs.push(negative);
                 }
                 (Held::Finite { value: x, .. }, Held::Finite { value: y, .. }) => {
-                    let lead = x.times(y).floor_log2();
-                    if step.product_limit.is_some_and(|limit| lead.is_some_and(|lead| lead >= limit)) {
+                    let reaches = |limit| x.times(y).floor_log2().is_some_and(|lead| lead >= limit);
+                    if step.product_limit.is_some_and(reaches) {
                         signs.push(negative);
                     }
                 }

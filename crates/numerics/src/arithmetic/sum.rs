@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 /// One fused sum. Its terms are products a·b, the value c that comes in, or values that other steps left.
 ///
+/// Terms are cut apart, each with its own sign, and then added exactly: a step is symmetric in its terms of one kind, and it
+/// is not monotone, since a larger term can raise η and so cut the others.
+///
 /// The *exponent* of a term is that of its leading place as the hardware counts it: e_a + e_b for a product (which then
 /// lies below 2^(e+2), not renormalised), the exponent field for a value, the least normal exponent for subnormals.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
