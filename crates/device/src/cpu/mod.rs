@@ -44,10 +44,16 @@ pub mod ring;
 mod select;
 pub mod stated;
 pub mod tiles;
+pub mod unit;
+mod unit_conversion;
+#[cfg(target_arch = "x86_64")]
+mod unit_kernels;
+mod unit_registers;
 mod variants;
 
 use crate::backends::Backend;
 use crate::contract::*;
+use crate::unit::{Conversion, ConversionSpec, Unit, UnitSpec};
 use blocking::Blocking;
 use path::Path;
 use pool::Pool;
@@ -150,6 +156,22 @@ impl Device for Cpu {
         // SAFETY: `offered` found the path's features.
         unsafe { variants::ceiling(path, spec.triple, variant, &self.pool) }
             .ok_or_else(|| refused(format!("no ceiling loop of {} chains for {}", variant.chains, spec.triple)))
+    }
+
+    fn units(&self) -> Vec<UnitSpec> {
+        unit::specs()
+    }
+
+    fn unit(&mut self, name: &str) -> Result<Box<dyn Unit>, Absent> {
+        unit::unit(name)
+    }
+
+    fn conversions(&self) -> Vec<ConversionSpec> {
+        unit_conversion::specs()
+    }
+
+    fn conversion(&mut self, name: &str) -> Result<Box<dyn Conversion>, Absent> {
+        unit_conversion::conversion(name)
     }
 
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>) {

@@ -4,6 +4,10 @@ use super::path::Path;
 use crate::contract::{Advertised, Offer};
 use rigel_numerics::{Format, Triple};
 
+/// The reference that instructions are cited from. AMD's processors are held to it too, since they report the same feature
+/// flags by CPUID.
+pub(super) const REFERENCE: &str = "Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2";
+
 const F64: Triple = Triple::new(Format::F64, Format::F64, Format::F64);
 const F32: Triple = Triple::new(Format::F32, Format::F32, Format::F32);
 const BF16: Triple = Triple::new(Format::Bf16, Format::Bf16, Format::F32);
@@ -43,10 +47,8 @@ pub fn offers(cores: usize) -> Vec<Offer> {
     offers
 }
 
-/// What the instruction reference says: only what one instruction multiplies is advertised. AMD's processors are held to
-/// Intel's reference too, since they report the same feature flags by CPUID.
+/// What the instruction reference says: only what one instruction multiplies is advertised.
 fn advertised(path: Path, triple: Triple) -> Advertised {
-    const REFERENCE: &str = "Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2";
     let yes = |instruction: &str| Advertised { yes: true, source: format!("{REFERENCE}, {instruction}") };
     let no = |reason: &str| Advertised { yes: false, source: format!("{REFERENCE}: {reason}") };
     if !cfg!(target_arch = "x86_64") && matches!(path, Path::Scalar | Path::Tiled) {

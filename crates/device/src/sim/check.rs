@@ -1,11 +1,14 @@
 //! Is a planted truth possible, and if not, which key is wrong and what is allowed?
 
 use super::arithmetic::Arithmetic;
+use super::conversion::SimConversion;
 use super::fault::{Effect, PlantedFault, Wrong};
 use super::meter::{PlantedMeter, Reads};
 use super::noise::Noise;
 use super::states::{Law, States};
 use super::truth::{PlantedPath, PlantedTriple, Truth};
+use super::unit::SimUnit;
+use super::unit_truth::PlantedUnit;
 use rigel_numerics::Megahertz;
 
 /// A text that is no planted truth.
@@ -46,8 +49,13 @@ pub enum BadTruth {
 
 type Checked = Result<(), BadTruth>;
 
+/// The error of a value that is not allowed.
+pub(super) fn refused(key: impl Into<String>, found: impl ToString, allowed: impl Into<String>) -> BadTruth {
+    BadTruth::Value { key: key.into(), found: found.to_string(), allowed: allowed.into() }
+}
+
 fn bad(key: impl Into<String>, found: impl ToString, allowed: impl Into<String>) -> Checked {
-    Err(BadTruth::Value { key: key.into(), found: found.to_string(), allowed: allowed.into() })
+    Err(refused(key, found, allowed))
 }
 
 fn within(key: impl Into<String>, value: f64, low: f64, high: f64) -> Checked {
@@ -102,7 +110,16 @@ impl Truth {
         if !self.meters.is_empty() {
             distinct("meter", self.meters.iter().map(|m| m.name.as_str()))?;
         }
-        self.meters.iter().enumerate().try_for_each(|(i, m)| meter(&format!("meter[{i}]"), m))
+        self.meters.iter().enumerate().try_for_each(|(i, m)| meter(&format!("meter[{i}]"), m))?;
+        if !self.units.is_empty() {
+            distinct("unit", self.all_units().iter().map(|unit| unit.name.as_str()))?;
+        }
+        self.units.iter().enumerate().try_for_each(|(i, u)| unit(&format!("unit[{i}]"), u))?;
+        if !self.conversions.is_empty() {
+            distinct("conversion", self.conversions.iter().map(|conversion| conversion.name.as_str()))?;
+        }
+        let mut conversions = self.conversions.iter().enumerate();
+        conversions.try_for_each(|(i, c)| SimConversion::at(&format!("conversion[{i}]"), c).map(drop))
     }
 
     fn fault(&self, key: &str, fault: &PlantedFault) -> Checked {
@@ -135,6 +152,13 @@ impl Truth {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether a unit can be planted: whether it can be made.
+fn unit(key: &str, unit: &PlantedUnit) -> Checked {
+    named(&format!("{key}.path"), &unit.path)?;
+    named(&format!("{key}.source"), &unit.source)?;
+    SimUnit::at(key, unit, 0, 0).map(drop)
 }
 
 fn megahertz(key: &str, clock: Megahertz) -> Checked {

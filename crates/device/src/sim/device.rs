@@ -1,15 +1,19 @@
 //! How does a planted truth speak the device contract?
 
 use super::ceiling::SimCeiling;
+use super::conversion::SimConversion;
+use super::conversion_truth::PlantedConversion;
 use super::gemm::SimGemm;
 use super::random::key;
 use super::truth::Truth;
+use super::unit::SimUnit;
 use super::world::{Shared, World};
 use super::{check, meter};
 use crate::contract::{
-    Advertised, Ceiling, CeilingSpec, Description, Device, Gemm, GemmSpec, Kind, Meter, MissingMeter, Offer, Refusal,
-    Stated,
+    Absent, Advertised, Ceiling, CeilingSpec, Description, Device, Gemm, GemmSpec, Kind, Meter, MissingMeter, Offer,
+    Refusal, Stated,
 };
+use crate::unit::{Conversion, ConversionSpec, Unit, UnitSpec};
 use rigel_numerics::{Shape, Time, Triple};
 
 /// A software device with planted truth. All times are virtual; only a planted hang waits.
@@ -95,6 +99,47 @@ impl Device for SimDevice {
         Ok(Box::new(SimCeiling::compile(self.world.clone(), spec)?))
     }
 
+    fn units(&self) -> Vec<UnitSpec> {
+        let world = self.world.borrow();
+        let units = world.truth.all_units();
+        // A truth was checked when the device was opened, so every unit can be made.
+        units.iter().filter_map(|unit| Some(SimUnit::new(unit, 0, 0).ok()?.spec().clone())).collect()
+    }
+
+    fn unit(&mut self, name: &str) -> Result<Box<dyn Unit>, Absent> {
+        let mut world = self.world.borrow_mut();
+        let planted = world.truth.all_units();
+        let Some(planted) = planted.iter().find(|unit| unit.name == name) else {
+            let known: Vec<&str> = planted.iter().map(|unit| unit.name.as_str()).collect();
+            return Err(unknown("unit", name, &known));
+        };
+        if !planted.absent.is_empty() {
+            return Err(Absent(planted.absent.clone()));
+        }
+        world.opened += 1;
+        let opening = u64::from(world.process) << 32 | world.opened;
+        let unit = SimUnit::new(planted, world.truth.seed, opening).map_err(|e| Absent(e.to_string()))?;
+        Ok(Box::new(unit))
+    }
+
+    fn conversions(&self) -> Vec<ConversionSpec> {
+        let truth = self.world.borrow().truth.clone();
+        let spec = |c: &PlantedConversion| Some(SimConversion::new(c).ok()?.spec().clone());
+        truth.conversions.iter().filter_map(spec).collect()
+    }
+
+    fn conversion(&mut self, name: &str) -> Result<Box<dyn Conversion>, Absent> {
+        let truth = self.world.borrow().truth.clone();
+        let Some(planted) = truth.conversions.iter().find(|conversion| conversion.name == name) else {
+            let known: Vec<&str> = truth.conversions.iter().map(|conversion| conversion.name.as_str()).collect();
+            return Err(unknown("conversion", name, &known));
+        };
+        if !planted.absent.is_empty() {
+            return Err(Absent(planted.absent.clone()));
+        }
+        Ok(Box::new(SimConversion::new(planted).map_err(|e| Absent(e.to_string()))?))
+    }
+
     fn idle(&mut self, time: Time) {
         self.world.borrow_mut().idle(time);
     }
@@ -111,4 +156,9 @@ impl Device for SimDevice {
             None => Err(world.truth.unhealthy.clone()),
         }
     }
+}
+
+fn unknown(what: &str, name: &str, known: &[&str]) -> Absent {
+    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    Absent(format!("this device has no {what} `{name}`; it has {known}"))
 }

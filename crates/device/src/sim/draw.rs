@@ -137,11 +137,14 @@ fn device(seed: u64, family: &str, states: States, noise: Noise, paths: Vec<Plan
         cores: 16,
         memory_bytes: 16 << 30,
         unhealthy: String::new(),
+        published_units: false,
         clock: Clock { reference: Megahertz(1000), readable: seed % 4 < 2, resolution: Time::from_ns(1) },
         states,
         noise,
         paths,
         faults: Vec::new(),
         meters: Vec::new(),
+        units: Vec::new(),
+        conversions: Vec::new(),
     }
 }

@@ -7,6 +7,9 @@
 pub mod arithmetic;
 mod ceiling;
 pub mod check;
+pub mod conversion;
+pub mod conversion_draw;
+pub mod conversion_truth;
 mod device;
 pub mod draw;
 pub mod fault;
@@ -20,14 +23,29 @@ pub mod rate;
 pub mod states;
 pub mod timeline;
 pub mod truth;
+pub mod unit;
+mod unit_deviating;
+pub mod unit_deviation;
+pub mod unit_draw;
+mod unit_draw_layout;
+mod unit_engine;
+mod unit_files;
+mod unit_registers;
+pub mod unit_truth;
 mod world;
 mod wrong;
 
 pub use check::BadTruth;
+pub use conversion::SimConversion;
+pub use conversion_draw::draw_conversion;
+pub use conversion_truth::PlantedConversion;
 pub use device::SimDevice;
 pub use draw::Family;
 pub use timeline::Timeline;
 pub use truth::Truth;
+pub use unit::SimUnit;
+pub use unit_draw::{UnitFamily, draw_unit};
+pub use unit_truth::PlantedUnit;
 
 use crate::{backends::Backend, contract::Device};
 use std::io::Read;
@@ -44,6 +62,7 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("hostile", include_str!("truths/hostile.toml")),
     ("narrow", include_str!("truths/narrow.toml")),
     ("m4max", include_str!("truths/m4max.toml")),
+    ("units", include_str!("truths/units.toml")),
 ];
 
 /// The largest truth file that is read, in bytes.
@@ -92,16 +111,17 @@ impl Truth {
         if text.len() as u64 > LARGEST_FILE {
             return Err(unreadable(format!("it has more than {LARGEST_FILE} bytes, so it is no truth")));
         }
-        place::read(&text).map_err(|(fault, line)| BadTruth::At {
+        let folder = std::path::Path::new(name).parent().unwrap_or_else(|| std::path::Path::new(""));
+        place::read(&text, folder).map_err(|(fault, line)| BadTruth::At {
             file: name.to_owned(),
             line,
             fault: Box::new(fault),
         })
     }
 
-    /// Reads and checks a truth.
+    /// Reads and checks a truth; files that it names are looked for in the current folder.
     pub fn parse(text: &str) -> Result<Truth, BadTruth> {
-        place::read(text).map_err(|(error, line)| match error {
+        place::read(text, std::path::Path::new("")).map_err(|(error, line)| match error {
             BadTruth::Form(fault) => BadTruth::Form(format!("line {line}: {fault}")),
             other => other,
         })

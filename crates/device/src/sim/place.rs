@@ -2,12 +2,13 @@
 
 use super::check::BadTruth;
 use super::truth::Truth;
+use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Reads and checks a truth; an error comes with its line, from 1.
-pub(super) fn read(text: &str) -> Result<Truth, (BadTruth, usize)> {
-    let truth: Truth = toml::from_str(text).map_err(|error| {
+/// Reads and checks a truth; an error comes with its line, from 1. Files that it names are looked for from `folder` on.
+pub(super) fn read(text: &str, folder: &Path) -> Result<Truth, (BadTruth, usize)> {
+    let mut truth: Truth = toml::from_str(text).map_err(|error| {
         let line = line(text, error.span().map_or(0, |span| span.start));
         let written = text.lines().nth(line - 1).unwrap_or_default();
         let key =
@@ -16,7 +17,7 @@ pub(super) fn read(text: &str) -> Result<Truth, (BadTruth, usize)> {
         let fault = key.map_or(message.clone(), |key| format!("`{key}`: {message}"));
         (BadTruth::Form(fault), line)
     })?;
-    match truth.check() {
+    match truth.read_files(folder).and_then(|()| truth.check()) {
         Ok(()) => Ok(truth),
         Err(error) => {
             let line = match &error {

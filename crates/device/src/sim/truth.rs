@@ -5,10 +5,13 @@
 //! operations per second, factors without unit. Every key but those marked required has a default that plants nothing.
 
 use super::arithmetic::Arithmetic;
+use super::conversion_truth::PlantedConversion;
 use super::fault::PlantedFault;
 use super::meter::PlantedMeter;
 use super::noise::Noise;
 use super::states::States;
+use super::unit_truth::{PlantedUnit, is_default};
+use rigel_numerics::arithmetic::library;
 use rigel_numerics::{Megahertz, Shape, Time, Triple};
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +38,9 @@ pub struct Truth {
     /// Why health checks fail; empty when the device is healthy.
     #[serde(default)]
     pub unhealthy: String,
+    /// Whether every published model of arithmetic is a unit too, under its name.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub published_units: bool,
     /// The virtual clock and timer (required).
     pub clock: Clock,
     /// Clock states of every cell that has none of its own.
@@ -52,6 +58,20 @@ pub struct Truth {
     /// Meters; TOML key `meter`.
     #[serde(default, rename = "meter")]
     pub meters: Vec<PlantedMeter>,
+    /// Units; TOML key `unit`.
+    #[serde(default, rename = "unit", skip_serializing_if = "Vec::is_empty")]
+    pub units: Vec<PlantedUnit>,
+    /// Conversions; TOML key `conversion`.
+    #[serde(default, rename = "conversion", skip_serializing_if = "Vec::is_empty")]
+    pub conversions: Vec<PlantedConversion>,
+}
+
+impl Truth {
+    /// Every unit of the device: those of [`Truth::units`], then the published ones.
+    pub fn all_units(&self) -> Vec<PlantedUnit> {
+        let published = library().iter().filter(|_| self.published_units).map(PlantedUnit::published);
+        self.units.iter().cloned().chain(published).collect()
+    }
 }
 
 /// The virtual clock.

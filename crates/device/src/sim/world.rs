@@ -12,6 +12,8 @@ pub struct World {
     pub truth: Rc<Truth>,
     /// Index of this process.
     pub process: u32,
+    /// Units that were opened, in this process.
+    pub opened: u64,
     /// Virtual time since the device was opened.
     pub now: Time,
     /// Part of it in which the device computed.
@@ -30,7 +32,7 @@ impl World {
     pub fn open(truth: Truth) -> Shared {
         let truth = Rc::new(truth);
         let (now, busy, products) = (Time(0), Time(0), Products::default());
-        Rc::new(RefCell::new(World { truth, process: 0, now, busy, lost: None, products }))
+        Rc::new(RefCell::new(World { truth, process: 0, opened: 0, now, busy, lost: None, products }))
     }
 
     /// Lets virtual time pass while the device computes.
