@@ -291,3 +291,46 @@ fn c_enters_where_it_is_told_to() {
     assert_eq!(value(None), 8.0);
     assert_eq!([0, 1, 2, 4, 8, 99].map(|n| value(Some(n))), [8.0, 8.0, 10.0, 12.0, 16.0, 16.0]);
 }
+
+/// What lies hundreds of places below the result still breaks a tie, at the last place of a normal value and at the least
+/// subnormal one.
+#[test]
+fn the_smallest_term_breaks_a_tie() {
+    let t = |e: i32| 2f64.powi(e);
+    let sum = |text: &str, pairs: &[(f64, f64)]| {
+        let m = model(text, step(true, ieee(Format::F32)));
+        let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let (a, b) = (codes(m.triple.a, &a), codes(m.triple.b, &b));
+        let d = dot(&m, &a, &b, 0);
+        assert_eq!(Ok(d), slow::dot(&m, Inputs::new(&a, &b, 0)));
+        Format::F32.decode(d)
+    };
+    let tie = [(1.0, 1.0), (t(-24), 1.0), (0.0, 0.0)];
+    let tail = |sign: f64| [(1.0, 1.0), (t(-24), 1.0), (t(-100), sign * t(-40))];
+    assert_eq!(sum("bf16,bf16->f32", &tie), 1.0);
+    assert_eq!(sum("bf16,bf16->f32", &tail(1.0)), 1.0 + t(-23));
+    assert_eq!(sum("bf16,bf16->f32", &tail(-1.0)), 1.0);
+    let least = [(t(-75), t(-75)), (0.0, 0.0), (0.0, 0.0)];
+    let above = |sign: f64| [(t(-75), t(-75)), (t(-140), sign * t(-148)), (t(-140), sign * t(-149))];
+    assert_eq!(sum("f32,f32->f32", &least), 0.0);
+    assert_eq!(sum("f32,f32->f32", &above(1.0)), t(-149));
+    assert_eq!(sum("f32,f32->f32", &above(-1.0)), 0.0);
+}
+
+/// A fused multiply-add of the widest significands, at every distance between product and c.
+#[test]
+fn fused_steps_hold_at_every_distance() {
+    let unit = model("f64,f64->f64", step(true, ieee(Format::F64)));
+    let evaluator = Evaluator::new(&unit, 1).expect("a model");
+    let mut scratch = evaluator.scratch();
+    let widest = (1u64 << 53) as f64 - 1.0;
+    for a in [widest, 1.0, 1.0 + f64::EPSILON] {
+        for c in [widest, -widest, 1.0] {
+            for e in -130..=130 {
+                let c = c * 2f64.powi(e);
+                let d = evaluator.dot(&mut scratch, Inputs::new(&[a.to_bits()], &[a.to_bits()], c.to_bits()));
+                assert_eq!(f64::from_bits(d), a.mul_add(a, c), "{a:e} squared + {c:e}");
+            }
+        }
+    }
+}
