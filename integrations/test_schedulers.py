@@ -22,13 +22,13 @@ CHECK = os.path.join(HERE, "reframe", "rigel_run.py")
 SMALL = ["--device", "sim:plain", "--filter", "matmul2d f16", "--axis", "shape=32,48", "--axis", "types-shape=8"]
 SHARDS = 8
 
-# Kills the first run of shard 3 with a signal that nothing can catch, once its directory has cells.
+# Kills the first run of shard 3 with a signal that nothing can catch, once a cell has its row.
 KILLER = """#!/usr/bin/env bash
 set -u
 if [[ "$*" == *slice:3/* && ! -e "$KILLED" ]]; then
   touch "$KILLED"
   "$REAL" "$@" & pid=$!
-  while kill -0 $pid 2>/dev/null && ! compgen -G "$LOOKED_AT" >/dev/null; do sleep 0.002; done
+  while kill -0 $pid 2>/dev/null && [[ $(wc -l 2>/dev/null <"$LOOKED_AT") -lt 2 ]]; do sleep 0.002; done
   kill -9 $pid
   wait $pid
   exit $?
@@ -119,7 +119,7 @@ class Schedulers(unittest.TestCase):
     @missing("parallel")
     def test_gnu_parallel_runs_again_only_what_was_killed(self):
         command = [PARALLEL, str(SHARDS), "run", *SMALL]
-        first = self.run_here(*command, RIGEL=self.killer, LOOKED_AT="run.shards/3/cells*", RETRIES="1", JOBS="2")
+        first = self.run_here(*command, RIGEL=self.killer, LOOKED_AT="run.shards/3/cells.csv", RETRIES="1", JOBS="2")
         self.assertEqual(first.returncode, 5, first.stderr)
         self.assertIn("give the same command again", first.stderr)
         self.assertTrue(os.path.exists(self.killed))
@@ -151,7 +151,7 @@ class Schedulers(unittest.TestCase):
     def test_slurm_tasks_become_one_run(self):
         for shard in range(1, SHARDS + 1):
             if shard == 3:
-                done = self.task(shard, RIGEL=self.killer, LOOKED_AT="shards/3/cells*")
+                done = self.task(shard, RIGEL=self.killer, LOOKED_AT="shards/3/cells.csv")
                 self.assertEqual(done.returncode, 137, done.stderr)
                 early = self.run_here("bash", MERGE, str(SHARDS), "run")
                 self.assertEqual(early.returncode, 5)

@@ -25,8 +25,10 @@ fn a_worker_over_its_memory_limit_leaves_rows() {
     let dir = tempfile::tempdir().unwrap();
     let (first, second) = (dir.path().join("first"), dir.path().join("second"));
     rigel().args(rig::SMALL).arg("--out").arg(&first).assert().success();
-    let plan = file(&first, "plan.toml").replace("[\"32x32x32\", \"48x48x48\"]", "[\"32x32x32\", \"2000x2000x1000\"]");
-    let limited = plan.lines().map(|line| if line.starts_with("memory_mib") { "memory_mib = 48" } else { line });
+    let plan = file(&first, "plan.toml").replace("[\"32x32x32\", \"48x48x48\"]", "[\"32x32x32\", \"4000x4000x200\"]");
+    // Every thread's stack counts.
+    let limit = format!("memory_mib = {}", 64 + 4 * std::thread::available_parallelism().map_or(1, |n| n.get()));
+    let limited = plan.lines().map(|line| if line.starts_with("memory_mib") { limit.as_str() } else { line });
     let path = dir.path().join("plan.toml");
     std::fs::write(&path, limited.collect::<Vec<_>>().join("\n")).unwrap();
     let run = || {
@@ -43,7 +45,7 @@ fn a_worker_over_its_memory_limit_leaves_rows() {
             .filter(|line| line.contains(&format!(",{shape},")) && line.contains(&format!(",{outcome},")))
             .count()
     };
-    assert!(of("2000x2000x1000", "out-of-memory") > 0 && of("2000x2000x1000", "right") == 0, "{cells}");
+    assert!(of("4000x4000x200", "out-of-memory") > 0 && of("4000x4000x200", "right") == 0, "{cells}");
     assert!(of("32x32x32", "right") > 0 && of("32x32x32", "out-of-memory") == 0, "{cells}");
     rigel().arg("verify").arg(&second).assert().success();
 }

@@ -76,7 +76,7 @@ fn a_merge_of_some_shards_says_what_is_missing_and_ends_with_code_5() {
         assert!(said.contains(process), "{said}");
     }
     let facts = file(&merged, "facts.csv");
-    assert!(facts.contains(",incomplete,parts,"), "{facts}");
+    assert!(facts.contains(",incomplete.parts,yes,"), "{facts}");
     let verdicts: Vec<&str> = facts.lines().filter(|fact| fact.contains(",verdict.")).collect();
     assert!(!verdicts.is_empty() && verdicts.iter().all(|verdict| verdict.contains("slice:2/4, slice:4/4")), "{facts}");
     assert!(file(&merged, "report.html").contains("Not the whole plan: 2 of 4 shards"));

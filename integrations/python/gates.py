@@ -146,10 +146,9 @@ class Look:
         if blind:
             return [("mistrusted", f"the gate would have passed a planted fault: {blind}")]
         error, limit = self.error, self.tolerance.relative
+        doubted = outcome == "mistrusted" and reason.startswith(SUMS) and cell.gate_visible is not None
         if error <= limit:
-            if outcome == "mistrusted" and reason.startswith(SUMS) and cell.gate_visible is not None:
-                return [(outcome, reason)]
-            return [("right", "")]
+            return [(outcome, reason) if doubted else ("right", "")]
         found = []
         for when in ("before", "after"):
             over = f"error {scientific(error)} {when} timing exceeds the tolerance {scientific(limit)}"
@@ -162,7 +161,7 @@ class Look:
                 found.append(("imprecise", f"{over}, inside {cap}"))
             else:
                 found.append(("wrong", f"{over} and {cap}"))
-        return found
+        return [(outcome, reason) if doubted and judged == "imprecise" else (judged, why) for judged, why in found]
 
 
 def cut_operands(inputs, formats, k, tolerance, witness):

@@ -5,8 +5,8 @@ use super::table::memory;
 use rigel_study::estimate::memory_bytes;
 use rigel_study::units::Unit;
 
-/// One warning line for each unit that will probably not fit. It is still run: what does not fit becomes a row that says
-/// `out-of-memory`.
+/// One warning line for each unit that will probably not fit. It is still run: what goes over the plan's limit becomes a row
+/// `out-of-memory`, and what the system ends for want of memory one that says `crashed`.
 pub fn warnings(planned: &Planned, units: &[Unit]) -> Vec<String> {
     let plan = &planned.plan;
     let limit = plan.limits.memory_mib.saturating_mul(1 << 20);
@@ -16,9 +16,10 @@ pub fn warnings(planned: &Planned, units: &[Unit]) -> Vec<String> {
         return Vec::new();
     };
     let needs = units.iter().map(|unit| (unit, memory_bytes(unit, plan.thresholds.full_check)));
+    let row = if bound == limit { "out-of-memory" } else { "crashed" };
     let warning = |(unit, needed): (&Unit, u64)| {
         format!(
-            "block {} needs about {} of memory, and {whose} {}; cells that do not fit become rows `out-of-memory`. Fewer cells a \
+            "block {} needs about {} of memory, and {whose} {}; cells that do not fit become rows `{row}`. Fewer cells a \
              block need less: --filter, or smaller --axis shape",
             unit.name(),
             memory(needed),

@@ -19,9 +19,15 @@ pub fn merge(args: &MergeArgs) -> anyhow::Result<Exit> {
     super::report::write_page(&run, &args.out.join("report.html"))?;
     tell!("{} rows of {} shards are in {}", run.cells().len(), args.shards.len(), args.out.display());
     let parts = missing_parts(run.provenance());
-    let cells = count(&run).filter(|missing| missing.total() > 0);
-    if parts.is_none() && cells.is_none() {
-        return Ok(Exit::Fine);
+    let cells = count(&run);
+    match (&parts, &cells) {
+        (None, None) => return Ok(Exit::Fine),
+        (None, Some(missing)) if missing.total() == 0 => return Ok(Exit::Fine),
+        (Some(parts), Some(missing)) if missing.total() == 0 => {
+            tell!("every cell of the plan has its rows; what is not here ({parts}) holds meter readings at most");
+            return Ok(Exit::Fine);
+        }
+        _ => {}
     }
     if let Some(parts) = parts {
         tell!("{} this is not the whole plan: {parts}", warning());

@@ -257,14 +257,15 @@ fn check(
     format: Format,
     (rows, cols): (usize, usize),
 ) -> Result<(), UnitError> {
-    if (matrix.format, matrix.rows, matrix.cols) == (format, rows, cols) {
+    let bytes = Matrix::row_bytes(format, cols).saturating_mul(rows);
+    if (matrix.format, matrix.rows, matrix.cols, matrix.bytes.len()) == (format, rows, cols, bytes) {
         return Ok(());
     }
     Err(UnitError::Misfit {
         unit: spec.name.clone(),
         operand,
-        found: format!("{} × {} of {}", matrix.rows, matrix.cols, matrix.format),
-        declared: format!("{rows} × {cols} of {format}"),
+        found: format!("{} × {} of {} in {} bytes", matrix.rows, matrix.cols, matrix.format, matrix.bytes.len()),
+        declared: format!("{rows} × {cols} of {format} in {bytes} bytes"),
     })
 }
 
@@ -314,7 +315,8 @@ mod tests {
             assert!(matches!(ask(&mut fine, rows), Err(UnitError::Misfit { .. })), "{rows}");
         }
         // A result of other extents or another format is none.
-        for misfit in [Matrix::zeroed(Format::F32, 6, 2), Matrix::zeroed(Format::F16, 6, 3)] {
+        let empty = Matrix { bytes: Vec::new(), ..Matrix::zeroed(Format::F32, 6, 3) };
+        for misfit in [Matrix::zeroed(Format::F32, 6, 2), Matrix::zeroed(Format::F16, 6, 3), empty] {
             let said = ask(&mut Fixed(spec(), misfit), 6).unwrap_err().to_string();
             assert!(said.contains("D is 6 ×") && said.contains("declared: 6 × 3"), "{said}");
         }

@@ -8,9 +8,10 @@
 //! 3. A planted fault that the tolerance lets pass: `mistrusted`, naming the fault. The check could not have failed,
 //!    so a small residual proves nothing.
 //! 4. Both residuals inside the tolerance: `right`. But where row or column sums of a sampled check stay outside their
-//!    bound: `mistrusted`, the reason beginning with `sums:`. Something is off, and the element was not found.
+//!    bound: `mistrusted`, the reason beginning with `sums:`, here and under rules 5 and 6. Something is off, and the element was not found.
 //! 5. Outside it, but what remains is explained by operands that were cut to a narrower format first (a triple that
-//!    declares f32 only): `imprecise`, the reason beginning with `operands:`.
+//!    declares f32 only): `imprecise`, the reason beginning with `operands:`. It names the planted faults beside which
+//!    nothing worse was found than without them.
 //! 6. Outside it, but inside the bound of the recovered model or, without one, the plan's coarse cap: `imprecise`. The
 //!    reason names the planted faults that this wider limit would have let pass.
 //! 7. Anything else: `wrong`.
@@ -116,14 +117,14 @@ impl PlantedFault {
 pub struct FaultTrial {
     /// The fault.
     pub fault: PlantedFault,
-    /// The worst residual that it found, ∞ where an element could not be compared; `None` where the shape cannot have the fault (B of 64×8 has no transpose to be read as,
-    /// K = 1 has no step to drop that leaves a product).
+    /// The worst residual that it found, ∞ where an element could not be compared; `None` where the shape cannot have the
+    /// fault (B of 64×8 has no transpose to be read as, K = 1 has no step to drop that leaves a product).
     pub error: Option<f64>,
     /// What a sampled check left unexplained: with it no output is `right`, however small the residual.
     pub sums: Option<Suspicious>,
 }
 
-/// Lines of an output whose sums exceed their bound although no element outside the tolerance was found in them.
+/// Lines of an output whose sums exceed their bound although no element was found in them that explains it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Suspicious {
     /// How many rows.
@@ -141,7 +142,7 @@ impl fmt::Display for Suspicious {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Suspicious { rows, columns } = self;
         write!(f, "{}{rows} rows and {columns} columns exceed their bound", Self::PREFIX)?;
-        f.write_str("; no element outside the tolerance was found in them")
+        f.write_str("; no element that explains it was found in them")
     }
 }
 
@@ -219,11 +220,12 @@ pub fn judge(gate: &Gate<'_>) -> Judgement {
         let reason = format!("the gate would have passed a planted fault: {}", fault.words());
         return Judgement::of(Outcome::Mistrusted, reason, Some(worst));
     }
+    let unless_suspicious = |outcome, reason| match gate.sums {
+        Some(suspicious) => Judgement::of(Outcome::Mistrusted, suspicious.to_string(), Some(worst)),
+        None => Judgement::of(outcome, reason, Some(worst)),
+    };
     if gate.tolerance.admits(worst) {
-        if let Some(suspicious) = gate.sums {
-            return Judgement::of(Outcome::Mistrusted, suspicious.to_string(), Some(worst));
-        }
-        return Judgement::of(Outcome::Right, String::new(), Some(worst));
+        return unless_suspicious(Outcome::Right, String::new());
     }
     let over = format!("error {worst:e} {worst_when} exceeds the tolerance {:e}", gate.tolerance.value());
     if gate.triple.is_integer() {
@@ -231,8 +233,9 @@ pub fn judge(gate: &Gate<'_>) -> Judgement {
         return Judgement::of(Outcome::Wrong, reason, Some(worst));
     }
     if let Some(format) = gate.operands.filter(|&format| can_be_cut(gate.triple, format)) {
-        let reason = format!("operands: cut to {format} before the product; {over}");
-        return Judgement::of(Outcome::Imprecise, reason, Some(worst));
+        let mut reason = format!("operands: cut to {format} before the product; {over}");
+        reason.push_str(&gate.proof.unseen(worst));
+        return unless_suspicious(Outcome::Imprecise, reason);
     }
     let (limit, source) = match gate.model_bound {
         Some(bound) => (bound, "the recovered model's bound"),
@@ -240,12 +243,8 @@ pub fn judge(gate: &Gate<'_>) -> Judgement {
     };
     if worst <= limit {
         let mut reason = format!("{over}, inside {source} {limit:e}");
-        let blind = gate.proof.all_passed(|trial| trial.error.is_some_and(|error| error <= limit));
-        if !blind.is_empty() {
-            let names: Vec<&str> = blind.iter().map(|fault| fault.words()).collect();
-            reason.push_str(&format!(", which would not have seen: {}", names.join("; ")));
-        }
-        return Judgement::of(Outcome::Imprecise, reason, Some(worst));
+        reason.push_str(&gate.proof.unseen(limit));
+        return unless_suspicious(Outcome::Imprecise, reason);
     }
     Judgement::of(Outcome::Wrong, format!("{over} and {source} {limit:e}"), Some(worst))
 }
@@ -303,6 +302,13 @@ impl Proof<'_> {
     fn passed(&self, tolerance: Tolerance) -> Option<PlantedFault> {
         let passes = |trial: &FaultTrial| trial.sums.is_none() && trial.error.is_some_and(|e| tolerance.admits(e));
         self.all_passed(passes).first().copied()
+    }
+
+    /// How a reason names the faults that a limit would not have seen; empty where it would have seen all.
+    fn unseen(&self, limit: f64) -> String {
+        let passes = |trial: &FaultTrial| trial.sums.is_none() && trial.error.is_some_and(|error| error <= limit);
+        let names: Vec<&str> = self.all_passed(passes).into_iter().map(PlantedFault::words).collect();
+        if names.is_empty() { String::new() } else { format!(", which would not have seen: {}", names.join("; ")) }
     }
 
     fn all_passed(&self, passes: impl Fn(&FaultTrial) -> bool) -> Vec<PlantedFault> {

@@ -76,44 +76,10 @@ impl fmt::Display for MissingParts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provenance::{DeviceRecord, Host, RunKind};
+    use crate::Plan;
 
     fn record(partition: &str) -> Provenance {
-        let text = String::new;
-        Provenance {
-            schema: Provenance::SCHEMA,
-            run: text(),
-            kind: RunKind::Simulated,
-            plan_hash: text(),
-            plan: text(),
-            commit: text(),
-            dirty: None,
-            binary_hash: text(),
-            recipe_hash: text(),
-            seed: 0,
-            device: DeviceRecord {
-                id: text(),
-                name: text(),
-                backend: text(),
-                selector: text(),
-                cores: 1,
-                memory_bytes: 0,
-                driver: text(),
-                firmware: text(),
-                toolchain: text(),
-                os: text(),
-                kernels: text(),
-                clocks: text(),
-                features: vec![],
-                offers: vec![],
-                missing_meters: vec![],
-            },
-            host: Host { cpu: text(), logical_cpus: 1, load: None, environment: text() },
-            command: vec![],
-            partition: partition.to_owned(),
-            concurrent_cells: 1,
-            started: text(),
-        }
+        Provenance { partition: partition.to_owned(), ..Provenance::planted(&Plan::planted("parts"), "parts") }
     }
 
     fn said(parts: &[&str]) -> Option<String> {

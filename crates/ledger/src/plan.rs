@@ -84,7 +84,7 @@ pub struct Thresholds {
 pub struct Limits {
     /// Seconds without any message from a worker after which it counts as hung.
     pub timeout_s: f64,
-    /// Memory that a worker may write to, in MiB; 0 = no limit. Where the system cannot limit it, it does not.
+    /// Private writable memory of a worker in MiB, stacks of its threads included; 0 = no limit. Where the system cannot limit it, it does not.
     pub memory_mib: u64,
 }
 

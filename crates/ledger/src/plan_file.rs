@@ -106,15 +106,19 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
     let keys: Vec<&'static str> = ["name", "seed", "probes"].into_iter().chain(sections).collect();
     let root = Section::root(source, &table, &keys)?;
     let named = "1 to 64 letters, digits, `.`, `_` or `-`";
+    let name = root.text("name", named, base.map(|b| b.name.clone()), |text| {
+        if (1..=64).contains(&text.len()) { word(text, named) } else { Err(named.to_owned()) }
+    })?;
+    let seed = root.whole("seed", 0..=TOML_MAX, base.map(|b| b.seed))?;
+    let probes = root.axis("probes", &names(&Plan::OFFERED), base.map(|b| b.probes.clone()), probe)?;
+    let limits = limits(&root, base.map(|b| &b.limits))?;
     Ok(Plan {
-        name: root.text("name", named, base.map(|b| b.name.clone()), |text| {
-            if (1..=64).contains(&text.len()) { word(text, named) } else { Err(named.to_owned()) }
-        })?,
-        seed: root.whole("seed", 0..=TOML_MAX, base.map(|b| b.seed))?,
-        probes: root.axis("probes", &names(&Plan::OFFERED), base.map(|b| b.probes.clone()), probe)?,
-        sampling: sampling(&root, base.map(|b| &b.sampling))?,
+        name,
+        seed,
+        probes,
+        sampling: sampling(&root, base.map(|b| &b.sampling), limits.timeout_s)?,
         thresholds: thresholds(&root, base.map(|b| &b.thresholds))?,
-        limits: limits(&root, base.map(|b| &b.limits))?,
+        limits,
         matches: matches(&root, base.map(|b| &b.matches))?,
         baselines: baselines(&root, base.map(|b| &b.baselines))?,
         select: select(&root, base.map(|b| &b.select))?,
@@ -123,7 +127,7 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
     })
 }
 
-fn sampling(root: &Section<'_>, base: Option<&Sampling>) -> Result<Sampling, PlanError> {
+fn sampling(root: &Section<'_>, base: Option<&Sampling>, timeout_s: f64) -> Result<Sampling, PlanError> {
     let keys = [
         "processes",
         "repetitions",
@@ -155,6 +159,11 @@ fn sampling(root: &Section<'_>, base: Option<&Sampling>) -> Result<Sampling, Pla
     if sampling.minimum_repetitions > sampling.repetitions {
         let allowed = format!("from 30 to `sampling.repetitions`, {}", sampling.repetitions);
         return Err(s.contradiction("minimum_repetitions", &allowed));
+    }
+    // A worker says nothing for a tenth of the window.
+    if sampling.meter_window_s > 5.0 * timeout_s {
+        let allowed = format!("from 0 to 5 times `limits.timeout_s`, {}", 5.0 * timeout_s);
+        return Err(s.contradiction("meter_window_s", &allowed));
     }
     if sampling.processes > sampling.repetitions {
         let allowed = format!("from 1 to `sampling.repetitions`, {}", sampling.repetitions);
@@ -251,7 +260,7 @@ fn recipes(s: &Section<'_>, fallback: Option<Vec<Recipe>>) -> Result<Vec<Recipe>
     let known = Recipe::ALL.map(Recipe::name).join(", ");
     let parse = |text: &str| Recipe::ALL.into_iter().find(|r| r.name() == text).ok_or_else(|| known.clone());
     let recipes = s.axis("recipes", &known, fallback, parse)?;
-    if recipes.iter().all(|recipe| matches!(recipe, Recipe::Zeros | Recipe::Constant)) {
+    if recipes.iter().all(|recipe| recipe.is_blind()) {
         let allowed = "at least one recipe besides zeros and constant, which cannot fail a gate by themselves";
         return Err(s.contradiction("recipes", allowed));
     }

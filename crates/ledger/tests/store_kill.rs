@@ -108,7 +108,9 @@ fn killed_before_run_json_is_there_it_is_begun_again() {
     let (whole, begun) = (tempdir().unwrap(), tempdir().unwrap());
     let planted = short();
     planted.sealed(whole.path());
-    planted.unsealed(begun.path(), 0);
+    let mut bare = short();
+    bare.power.clear();
+    bare.unsealed(begun.path(), 0);
     let steps = ["plan.toml", "samples.csv", "witness.csv", "cells.csv", "power.csv"];
     for done in 0..=steps.len() {
         let dir = tempdir().unwrap();
@@ -188,4 +190,17 @@ fn run_json_or_plan_cut_short_are_named() {
             assert!(refused.contains(file), "{file} cut at {at}: {refused}");
         }
     }
+}
+
+#[test]
+fn measured_rows_without_run_json_are_kept() {
+    let dir = tempdir().unwrap();
+    let planted = short();
+    planted.unsealed(dir.path(), 0);
+    let readings = std::fs::read_to_string(dir.path().join("power.csv")).unwrap();
+    assert!(readings.lines().count() > 1);
+    std::fs::remove_file(dir.path().join("run.json")).unwrap();
+    let refused = RunWriter::open(dir.path(), &planted.plan, &planted.provenance).unwrap_err();
+    assert!(refused.to_string().contains("run.json"), "{refused}");
+    assert_eq!(std::fs::read_to_string(dir.path().join("power.csv")).unwrap(), readings);
 }

@@ -129,3 +129,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_window_of_silence_longer_than_the_timeout_is_refused() {
+    let text = PLAN.replace("meter_window_s = 0.0", "meter_window_s = 60.0");
+    let error = Plan::parse(&text, "my.toml").unwrap_err().to_string();
+    assert!(
+        error.contains("`sampling.meter_window_s` is 60") && error.contains("5 times `limits.timeout_s`"),
+        "{error}"
+    );
+}

@@ -351,6 +351,7 @@ impl Campaign<'_> {
         };
         let mut attempt =
             Attempt { end: End::Silent, measured: vec![], last: None, tile: None, readings: vec![], health: None };
+        let begun = std::time::Instant::now();
         let (spent, observer) = (&mut self.spent, &mut self.observer);
         attempt.end = self.workers.run(&order, |event| match event {
             Event::At { cell, stage } => attempt.last = Some((cell, stage)),
@@ -362,6 +363,9 @@ impl Campaign<'_> {
             Event::Health(health) => attempt.health = Some(health),
             Event::Done | Event::DeviceLost { .. } => {}
         })?;
+        if matches!(attempt.end, End::Died(_) | End::Silent | End::Interrupted) {
+            self.spent.lost += begun.elapsed();
+        }
         Ok(attempt)
     }
 

@@ -73,20 +73,21 @@ pub struct Prepared {
     pub before: Option<View>,
     /// How its turns ended.
     pub end: Option<Result<Stop, Stopped>>,
-    /// Where its time went so far.
+    /// Where its time went since it was compiled.
     pub spent: Spent,
 }
 
 impl Prepared {
-    /// Compiles, loads and binds one cell; `at` is told before each step that may kill the process.
+    /// Compiles, loads and binds one cell; `at` is told before each step that may kill the process, `spent` after each that
+    /// takes long.
     pub fn new(
         device: &mut dyn Device,
         gatekeeper: &mut Gatekeeper,
         index: usize,
         identity: &Identity,
         at: &mut dyn FnMut(usize, Stage),
+        spent: &mut Spent,
     ) -> Result<Prepared, Stopped> {
-        let mut spent = Spent::default();
         let compiled = match (identity.work, identity.shape) {
             (Work::Ceiling, _) => {
                 at(index, Stage::Compile);
@@ -120,7 +121,16 @@ impl Prepared {
         let extents = device.tile_extents(&identity.path, identity.triple, &identity.tile);
         let tile = extents.map_or(crate::gate::TILE, |extents| (extents.m, extents.n));
         let identity = identity.clone();
-        Ok(Prepared { index, identity, compiled, samples: vec![], tile, before: None, end: None, spent })
+        Ok(Prepared {
+            index,
+            identity,
+            compiled,
+            samples: vec![],
+            tile,
+            before: None,
+            end: None,
+            spent: Spent::default(),
+        })
     }
 
     /// Operations of one repetition, where that is a throughput.

@@ -6,6 +6,7 @@
 
 use crate::climb::Stopped;
 use crate::order::{Event, MeterReading, Stage};
+use crate::spent::Spent;
 use rigel_device::{CeilingSpec, Device, Meter};
 use rigel_ledger::rows::{CellId, Identity};
 use rigel_numerics::Time;
@@ -25,6 +26,7 @@ pub fn read(
     device: &mut dyn Device,
     cells: &[Identity],
     window: Time,
+    spent: &mut Spent,
     say: &mut dyn FnMut(Event),
 ) -> Result<(), (usize, Stopped)> {
     let (meters, _) = device.meters();
@@ -36,12 +38,12 @@ pub fn read(
     board.take(IDLE, say);
     for _ in 0..READINGS {
         say(Event::At { cell: 0, stage: Stage::Meters });
-        device.idle(slice);
+        spent.wait(|| device.idle(slice));
         board.take(IDLE, say);
     }
     for (index, cell) in cells.iter().enumerate() {
         say(Event::At { cell: index, stage: Stage::Meters });
-        if let Err(stopped) = load(device, cell, slice, &mut board, &mut |event| match event {
+        if let Err(stopped) = load(device, cell, slice, &mut board, spent, &mut |event| match event {
             Event::At { stage, .. } => say(Event::At { cell: index, stage }),
             other => say(other),
         }) {
@@ -61,19 +63,20 @@ fn load(
     cell: &Identity,
     slice: Time,
     board: &mut Board,
+    spent: &mut Spent,
     say: &mut dyn FnMut(Event),
 ) -> Result<(), Stopped> {
     let spec = CeilingSpec { path: cell.path.clone(), triple: cell.triple, variant: cell.tile.clone() };
     let mut ceiling = device.ceiling(&spec)?;
     let phase = CellId::of(cell).to_string();
     // The first run warms up and tells how many repetitions fill a slice.
-    let each = ceiling.run(2)?.iter().map(|sample| sample.time.0).max().unwrap_or(0).max(1);
+    let each = spent.run(|| ceiling.run(2))?.iter().map(|sample| sample.time.0).max().unwrap_or(0).max(1);
     let repetitions = (slice.0 / each).clamp(1, MOST_REPETITIONS) as usize;
-    ceiling.run(repetitions)?;
+    spent.run(|| ceiling.run(repetitions))?;
     board.take(&phase, say);
     for _ in 0..READINGS {
         say(Event::At { cell: 0, stage: Stage::Meters });
-        ceiling.run(repetitions)?;
+        spent.run(|| ceiling.run(repetitions))?;
         board.take(&phase, say);
     }
     Ok(())

@@ -17,6 +17,8 @@ pub struct Spent {
     pub gate: Duration,
     /// Windows in which the device is left idle on purpose.
     pub waiting: Duration,
+    /// Workers that died, hung or were killed, from their start to their end.
+    pub lost: Duration,
 }
 
 impl Spent {
@@ -40,9 +42,16 @@ impl Spent {
         done
     }
 
+    /// Leaves the device idle.
+    pub fn wait(&mut self, idle: impl FnOnce()) {
+        let begun = Instant::now();
+        idle();
+        self.waiting += begun.elapsed();
+    }
+
     /// All of it.
     pub fn total(&self) -> Duration {
-        self.kernels + self.around + self.gate + self.waiting
+        self.kernels + self.around + self.gate + self.waiting + self.lost
     }
 }
 
@@ -52,5 +61,6 @@ impl AddAssign for Spent {
         self.around += other.around;
         self.gate += other.gate;
         self.waiting += other.waiting;
+        self.lost += other.lost;
     }
 }

@@ -79,7 +79,7 @@ fn limit_memory(mib: u64) -> Result<(), WorkerError> {
         return Ok(());
     }
     let bytes = mib.saturating_mul(1 << 20);
-    // Written pages only: allocators and drivers reserve far more address space than they use.
+    // Private writable mappings, touched or not; not the address space that allocators and drivers reserve.
     rlimit::setrlimit(rlimit::Resource::DATA, bytes, bytes).map_err(|error| WorkerError::Limit { mib, error })
 }
 
@@ -156,11 +156,7 @@ impl<W: Write> Worker<'_, W> {
         index: usize,
         identity: &Identity,
     ) -> Result<(), Lost> {
-        let prepared = Prepared::new(device, gatekeeper, index, identity, &mut |c, s| self.at(c, s));
-        let looked = prepared.and_then(|mut cell| {
-            cell.gate_before(gatekeeper, &mut |c, s| self.at(c, s))?;
-            Ok(cell)
-        });
+        let looked = self.look(device, gatekeeper, index, identity);
         match looked {
             Err(stopped) => {
                 let row = self.stopped(identity, lost(index, stopped)?);
@@ -168,7 +164,6 @@ impl<W: Write> Worker<'_, W> {
             }
             Ok(cell) => {
                 self.at(index, Stage::Judge);
-                self.spent += cell.spent;
                 let mut row = CellRow::blank(identity, self.row_process());
                 let view = self.spent.gate(|| judge_product(gatekeeper, &cell, None, &mut row));
                 if gatekeeper.is_blind(identity) {
@@ -181,6 +176,23 @@ impl<W: Write> Worker<'_, W> {
             }
         }
         Ok(())
+    }
+
+    /// Compiles, loads and binds one cell, runs it once and looks at its output.
+    fn look(
+        &mut self,
+        device: &mut dyn Device,
+        gatekeeper: &mut Gatekeeper,
+        index: usize,
+        identity: &Identity,
+    ) -> Result<Prepared, Stopped> {
+        let mut spent = Spent::default();
+        let prepared = Prepared::new(device, gatekeeper, index, identity, &mut |c, s| self.at(c, s), &mut spent);
+        self.spent += spent;
+        let mut cell = prepared?;
+        let looked = cell.gate_before(gatekeeper, &mut |c, s| self.at(c, s));
+        self.spent += std::mem::take(&mut cell.spent);
+        looked.map(|()| cell)
     }
 
     /// Chooses the fastest launch tile whose product counts, then climbs with it.
@@ -218,17 +230,17 @@ impl<W: Write> Worker<'_, W> {
         gatekeeper: &mut Gatekeeper,
         identity: &Identity,
     ) -> Result<Option<Time>, Stopped> {
-        let mut prepared = Prepared::new(device, gatekeeper, 0, identity, &mut |c, s| self.at(c, s))?;
-        prepared.gate_before(gatekeeper, &mut |c, s| self.at(c, s))?;
+        let mut prepared = self.look(device, gatekeeper, 0, identity)?;
         self.at(0, Stage::Judge);
         let mut row = CellRow::blank(identity, 0);
-        judge_product(gatekeeper, &prepared, None, &mut row);
+        self.spent.gate(|| judge_product(gatekeeper, &prepared, None, &mut row));
         if !(row.outcome.counts() || gatekeeper.is_blind(identity)) {
             return Ok(None);
         }
         self.at(0, Stage::Time);
-        let samples = sampling::Turns::run(&mut prepared, self.order.sampling.pilot.max(1) as usize + 1)?;
+        let samples = sampling::Turns::run(&mut prepared, self.order.sampling.pilot.max(1) as usize + 1);
         self.spent += prepared.spent;
+        let samples = samples?;
         let mut times = sampling::times(samples.get(1..).unwrap_or_default());
         times.sort_unstable();
         Ok(times.get(times.len() / 2).copied())
@@ -238,12 +250,7 @@ impl<W: Write> Worker<'_, W> {
         let mut gatekeeper = self.gatekeeper();
         let mut running = Vec::new();
         for (index, identity) in cells.iter().enumerate() {
-            let prepared = Prepared::new(device, &mut gatekeeper, index, identity, &mut |c, s| self.at(c, s));
-            let looked = prepared.and_then(|mut cell| {
-                cell.gate_before(&gatekeeper, &mut |c, s| self.at(c, s))?;
-                Ok(cell)
-            });
-            match looked {
+            match self.look(device, &mut gatekeeper, index, identity) {
                 Ok(cell) => running.push(cell),
                 Err(stopped) => {
                     let row = self.stopped(identity, lost(index, stopped)?);
@@ -255,6 +262,7 @@ impl<W: Write> Worker<'_, W> {
         let indices: Vec<usize> = running.iter().map(|c| c.index).collect();
         let share = Share::of(&self.order.sampling);
         sampling::interleave(&mut running, share, turn_seed, |i| self.at(indices[i], Stage::Time));
+        running.iter_mut().for_each(|cell| self.spent += std::mem::take(&mut cell.spent));
         let gone = running.iter().find_map(|cell| match &cell.end {
             Some(Err(stopped)) if stopped.outcome == Outcome::DeviceLost => Some((cell.index, stopped.reason.clone())),
             _ => None,
@@ -277,14 +285,13 @@ impl<W: Write> Worker<'_, W> {
 
     /// Reads meters at idle and under load.
     fn meters(&mut self, device: &mut dyn Device, cells: &[Identity], window: Time) -> Result<(), Lost> {
-        let begun = std::time::Instant::now();
-        let read = crate::meters::read(device, cells, window, &mut |event| self.say(&event));
-        self.spent.waiting += begun.elapsed();
+        let mut spent = Spent::default();
+        let read = crate::meters::read(device, cells, window, &mut spent, &mut |event| self.say(&event));
+        self.spent += spent;
         read.map_err(|(cell, stopped)| Lost { cell, reason: stopped.reason })
     }
 
     fn finish_ceiling(&mut self, cell: Prepared) {
-        self.spent += cell.spent;
         let stop = match cell.end {
             Some(Err(stopped)) => {
                 let row = self.stopped(&cell.identity, stopped);
@@ -319,7 +326,9 @@ impl<W: Write> Worker<'_, W> {
                 None => None,
             };
             self.at(cell.index, Stage::Judge);
-            let after = match cell.look_again(gatekeeper) {
+            let after = cell.look_again(gatekeeper);
+            self.spent += cell.spent;
+            let after = match after {
                 Ok(after) => after,
                 Err(stopped) => {
                     let row = self.stopped(&cell.identity, lost(cell.index, stopped)?);
@@ -329,7 +338,6 @@ impl<W: Write> Worker<'_, W> {
             };
             let mut row = CellRow::blank(&cell.identity, self.row_process());
             let view = self.spent.gate(|| judge_product(gatekeeper, &cell, after, &mut row));
-            self.spent += cell.spent;
             row.operations = cell.operations();
             row.stop = stop;
             self.summarise(&mut row, &cell.samples);

@@ -113,7 +113,7 @@ pub fn derive(evidence: &Evidence<'_>) -> Vec<FactRow> {
             fact.words.push_str(&format!("{joint}not of the whole plan: {missing}"));
         }
         let words = format!("{missing}; verdicts stand on the blocks that are here");
-        facts.push(Subject::run(Probe::Types).word("incomplete", "parts", words, &[]));
+        facts.push(Subject::run(Probe::Types).word("incomplete.parts", "yes", words, &[]));
     }
     row::sort(&mut facts);
     facts

@@ -13,12 +13,18 @@ const MOVED: f64 = 1.2;
 /// The known load is baseline A: scalar code runs on the shader cores (on a CPU, its cores) for certain. A meter row does
 /// not say what the meter covers, so every rail is taken to cover both places; it can be blind or move, and no more.
 pub(super) fn of(path: &str, evidence: &Evidence<'_>) -> Result<Vec<Rail>, String> {
-    if evidence.power.is_empty() {
+    // A clock is no rail.
+    let is_rail = |row: &&PowerRow| matches!(row.unit.as_str(), "J" | "W");
+    if !evidence.power.iter().any(|row| is_rail(&row)) {
         let missing = evidence.provenance.iter().flat_map(|record| &record.device.missing_meters);
         let mut reasons: Vec<String> = missing.map(|meter| format!("{}: {}", meter.name, meter.reason)).collect();
         reasons.sort();
         reasons.dedup();
-        return Err(if reasons.is_empty() { "no meter was read".to_owned() } else { reasons.join("; ") });
+        return Err(if reasons.is_empty() {
+            "no meter of energy or power was read".to_owned()
+        } else {
+            reasons.join("; ")
+        });
     }
     let known = evidence.plan.baselines.a.as_str();
     let cells_of = |path: &str| -> HashSet<String> {
@@ -27,8 +33,7 @@ pub(super) fn of(path: &str, evidence: &Evidence<'_>) -> Result<Vec<Rail>, Strin
     };
     let (known_cells, path_cells) = (cells_of(known), cells_of(path));
     let mut meters: BTreeMap<&str, Vec<&PowerRow>> = BTreeMap::new();
-    // A clock is no rail.
-    for row in evidence.power.iter().filter(|row| matches!(row.unit.as_str(), "J" | "W")) {
+    for row in evidence.power.iter().filter(is_rail) {
         meters.entry(&row.meter).or_default().push(row);
     }
     let rails = meters.into_iter().map(|(name, mut rows)| {

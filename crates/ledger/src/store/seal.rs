@@ -8,17 +8,29 @@ use crate::store::row_text::{self, TextRow};
 use crate::store::text_file;
 use std::path::Path;
 
-/// Writes the meter readings of some runs sorted.
+/// Writes the meter readings of some runs sorted. Readings have no run and count their time from the opening of the meter, so
+/// those of two runs could not be told apart and are refused, unless they are the same.
 pub(crate) fn put_power(dir: &Path, sources: &[&Path]) -> Result<(), StoreError> {
-    let mut readings = Vec::new();
+    let mut readings: Vec<PowerRow> = Vec::new();
+    let mut first = None;
     for source in sources {
-        readings.extend(text_file::read::<PowerRow>(&source.join(POWER), row_text::read_line, false)?.rows);
+        let found = text_file::read::<PowerRow>(&source.join(POWER), row_text::read_line, false)?.rows;
+        if found.is_empty() {
+            continue;
+        }
+        match first {
+            None => (first, readings) = (Some(source), found),
+            Some(first) if found != readings => {
+                let (first, second) = (first.join(POWER), source.join(POWER));
+                let why = "both hold meter readings, of which a run has one set; compare the runs instead".to_owned();
+                return Err(StoreError::Merge { first, second, why });
+            }
+            Some(_) => {}
+        }
     }
-    // Equal readings of a meter at one time are one reading; it comes twice when a shard is merged twice.
     let order =
         |row: &PowerRow| (row.meter.clone(), row.time_ns, row.phase.clone(), row.unit.clone(), row.value.to_bits());
     readings.sort_by_cached_key(order);
-    readings.dedup();
     put_rows(dir, POWER, &readings)
 }
 

@@ -126,7 +126,8 @@ impl RunWriter {
             return Err(StoreError::file(dir, FileFault::AlreadyARun));
         }
         // Without run.json nothing was measured here, unless somebody removed it: then the rows are kept.
-        for (name, header) in journal_files() {
+        let power = (POWER, row_text::header::<PowerRow>());
+        for (name, header) in journal_files().into_iter().chain([power]) {
             if fs::metadata(dir.join(name)).is_ok_and(|meta| meta.len() > header.len() as u64) {
                 return Err(StoreError::file(&dir.join(RUN), FileFault::Missing));
             }
@@ -243,6 +244,9 @@ impl RunWriter {
     /// # Errors
     /// [`StoreError::Io`] when the system refuses; a reading that is no number is refused as a row.
     pub fn append_power(&mut self, readings: &[PowerRow]) -> Result<(), StoreError> {
+        if readings.is_empty() {
+            return Ok(());
+        }
         self.break_seal()?;
         let path = self.dir.join(POWER);
         let mut bytes = row_text::header::<PowerRow>().into_bytes();

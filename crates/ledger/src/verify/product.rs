@@ -124,10 +124,10 @@ pub(super) fn recorded(row: &CellRow) -> Proof<'static> {
     Proof::Recorded(PlantedFault::ALL.into_iter().find(passed))
 }
 
-/// A sampled check may have left sums unexplained, which the row alone knows: its word is taken where it lowers `right`.
+/// A sampled check may have left sums unexplained, which the row alone knows: its word is taken where it lowers `right` or `imprecise`.
 fn unexplained_sums(row: &CellRow, judged: Judgement) -> Judgement {
     let says = row.outcome == Outcome::Mistrusted && row.reason.starts_with(Suspicious::PREFIX);
-    if says && row.gate_visible.is_some() && judged.outcome == Outcome::Right {
+    if says && row.gate_visible.is_some() && [Outcome::Right, Outcome::Imprecise].contains(&judged.outcome) {
         return Judgement { outcome: Outcome::Mistrusted, reason: row.reason.clone(), ..judged };
     }
     judged
