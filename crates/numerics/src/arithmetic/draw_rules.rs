@@ -25,7 +25,9 @@ impl Dice {
     }
 
     fn alignment(&mut self) -> Alignment {
-        let fraction_bits = self.between(0, 40) as u32;
+        // Seldom so many that 64 bits hold no sum.
+        let most = if self.one_in(6) { 100 } else { 40 };
+        let fraction_bits = self.between(0, most) as u32;
         let mut alignment = Alignment::new(fraction_bits, self.cut());
         if self.one_in(3) {
             let reach = self.one_in(2).then(|| self.between(0, 40) as u32);
