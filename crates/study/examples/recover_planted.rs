@@ -1,0 +1,129 @@
+//! How many of N randomly planted units are recovered, and how many of the published models?
+//!
+//! `cargo run --release -p rigel-study --example recover_planted -- 1000 1` plants 1000 units under seed 1;
+//! `... -- library` plants every published model; `... -- one 17` recovers the unit of seed 17 and prints it.
+
+#[path = "../tests/recovery_unit/mod.rs"]
+mod recovery_unit;
+
+use rayon::prelude::*;
+use recovery_unit::{Deviation, Planted, same_function};
+use rigel_numerics::Triple;
+use rigel_numerics::arithmetic::{Model, draw_model, library};
+use rigel_numerics::random::{below, stream};
+use rigel_study::recovery::{Effort, Recovered, recover};
+use std::time::Instant;
+
+const TRIPLES: [&str; 16] = [
+    "f16,f16->f32",
+    "f16,f16->f16",
+    "bf16,bf16->f32",
+    "tf32,tf32->f32",
+    "f32,f32->f32",
+    "f64,f64->f64",
+    "e4m3,e4m3->f32",
+    "e5m2,e4m3->f16",
+    "e5m2,e5m2->f32",
+    "e4m3_fnuz,e5m2_fnuz->f32",
+    "e2m1,e2m1->f32",
+    "e2m3,e3m2->f32",
+    "bf16,bf16->bf16",
+    "i8,i8->i32",
+    "u8,i8->i32",
+    "i4,i4->i32",
+];
+
+struct Outcome {
+    name: String,
+    exact: bool,
+    same: bool,
+    before: u64,
+    seconds: f64,
+    words: String,
+}
+
+fn one(name: String, planted: &Model, k: usize, seed: u64, validation: u64) -> Option<Outcome> {
+    let mut unit = Planted::new(planted, (4, 4), k, Deviation::None).ok()?;
+    let started = Instant::now();
+    let recovery = recover(&mut unit, &Effort { validation, ..Effort::full(seed) }).ok()?;
+    let seconds = started.elapsed().as_secs_f64();
+    let exact = recovery.recovered.is_exact();
+    let same = recovery.recovered.model().is_some_and(|model| same_function(model, planted, k, seed, 20_000));
+    let why = match &recovery.recovered {
+        Recovered::Exact { .. } => String::new(),
+        Recovered::Inexact { why, .. } => why.to_string(),
+    };
+    let words = format!("{why}\n    planted   {planted}\n    recovered {recovery}");
+    Some(Outcome { name, exact, same, before: recovery.probes.before_validation(), seconds, words })
+}
+
+fn drawn(seed: u64) -> Option<(Model, usize)> {
+    let triple: Triple = TRIPLES[below(stream(seed, 3), 0, TRIPLES.len() as u64) as usize].parse().ok()?;
+    (0..50).find_map(|n| {
+        let model = draw_model(seed + (n << 32), triple)?;
+        let k = model.k * if model.k < 4 { 4 } else { 1 };
+        (k <= 32 && Planted::can_declare(&model, k)).then_some((model, k))
+    })
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |i: usize, default: u64| arguments.get(i).and_then(|s| s.parse().ok()).unwrap_or(default);
+    let outcomes: Vec<Outcome> = match arguments.first().map(String::as_str) {
+        Some("library") => {
+            let mut distinct: Vec<(&str, Model, usize)> = Vec::new();
+            for published in library() {
+                let model = &published.model;
+                let k = model.k
+                    * if model.k < 4 {
+                        8
+                    } else if model.k < 16 {
+                        2
+                    } else {
+                        1
+                    };
+                if !distinct.iter().any(|(_, seen, _)| seen == model) {
+                    distinct.push((&published.name, model.clone(), k));
+                }
+            }
+            let validation = number(1, 100_000);
+            distinct
+                .into_par_iter()
+                .filter_map(|(name, model, k)| one(name.to_owned(), &model, k, 1, validation))
+                .collect()
+        }
+        Some("one") => {
+            let seed = number(1, 0);
+            let found = drawn(seed).and_then(|(model, k)| one(seed.to_string(), &model, k, seed, number(2, 100_000)));
+            if let Some(outcome) = &found {
+                println!("{} exact {} same {} {}", outcome.seconds, outcome.exact, outcome.same, outcome.words);
+            }
+            found.into_iter().collect()
+        }
+        _ => {
+            let (count, first, validation) = (number(0, 100), number(1, 1) * 1_000_000, number(2, 100_000));
+            let seeds = (0..count).into_par_iter().map(|i| first + i);
+            seeds
+                .filter_map(|seed| drawn(seed).and_then(|(m, k)| one(format!("{seed} k {k}"), &m, k, seed, validation)))
+                .collect()
+        }
+    };
+    for outcome in outcomes.iter().filter(|o| !o.exact || !o.same) {
+        println!(
+            "{}: exact {} same {} in {:.2} s: {}",
+            outcome.name, outcome.exact, outcome.same, outcome.seconds, outcome.words
+        );
+    }
+    let share = |f: &dyn Fn(&Outcome) -> bool| outcomes.iter().filter(|o| f(o)).count();
+    let seconds: f64 = outcomes.iter().map(|o| o.seconds).sum();
+    println!(
+        "{} units: {} exact and right, {} exact and wrong, {} inexact; most tiles before validation {}; {:.2} s each, {:.2} s at most",
+        outcomes.len(),
+        share(&|o| o.exact && o.same),
+        share(&|o| o.exact && !o.same),
+        share(&|o| !o.exact),
+        outcomes.iter().map(|o| o.before).max().unwrap_or(0),
+        seconds / outcomes.len().max(1) as f64,
+        outcomes.iter().map(|o| o.seconds).fold(0.0, f64::max)
+    );
+}

@@ -1,0 +1,161 @@
+//! Which other models explain everything that was observed, and can any input tell them apart?
+
+use super::fit::unexplained;
+use super::knobs::{knobs, sums};
+use super::pool::pooled;
+use super::question::{Asker, Observation, Question, Stage};
+use super::settings::settings;
+use super::shapes::Shape;
+use super::words::setting;
+use rigel_device::unit::UnitError;
+use rigel_numerics::arithmetic::{Evaluator, Model};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A parameter of which several settings explain every observation, and that no input that was tried separates.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Undetermined {
+    /// The parameter, in words.
+    pub parameter: String,
+    /// Its settings, in words; that of the model first.
+    pub settings: Vec<String>,
+}
+
+impl fmt::Display for Undetermined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (own, others) = self.settings.split_first().map_or(("", &[][..]), |(own, others)| (own.as_str(), others));
+        let some: Vec<&str> = others.iter().take(8).map(String::as_str).collect();
+        let more =
+            if others.len() > some.len() { format!(" and {} more", others.len() - some.len()) } else { String::new() };
+        f.pad(&format!("{}: {own}, or {}{more}", self.parameter, some.join(", ")))
+    }
+}
+
+/// A model that differs from the best one in one place.
+struct Rival {
+    parameter: String,
+    setting: String,
+    model: Model,
+}
+
+/// Fresh questions on which rivals are compared with the best model, in each round.
+const BANK: usize = 400;
+/// Rounds of fresh questions.
+const ROUNDS: u64 = 2;
+/// Questions that are asked in a round, at most.
+const ASKED: usize = 160;
+
+/// What elimination came to.
+pub(super) enum Elimination {
+    /// The best model was wrong about these.
+    Refuted(Vec<Observation>),
+    /// It was right about all of these; these rivals cannot be told from it.
+    Stands(Vec<Observation>, Vec<Undetermined>),
+}
+
+/// Looks for inputs on which rivals differ from the best model, and asks them.
+///
+/// # Errors
+/// What the unit contract says.
+pub(super) fn eliminate(
+    asker: &mut Asker<'_>,
+    best: &Model,
+    shapes: &[Shape],
+    observations: &[Observation],
+    seed: u64,
+) -> Result<Elimination, UnitError> {
+    asker.enter(Stage::Elimination);
+    let spec = asker.spec().clone();
+    let k = spec.shape.k;
+    let mut rivals = rivals(best, shapes);
+    rivals.retain(|rival| explains(&rival.model, k, observations));
+    let mut asked = Vec::new();
+    for round in 0..ROUNDS {
+        let bank: Vec<Question> = (0..BANK).map(|i| pooled(&spec, seed ^ 0x5EED_0000 ^ round, i)).collect();
+        let Ok(evaluator) = Evaluator::new(best, k) else { break };
+        let mut scratch = evaluator.scratch();
+        let own: Vec<u64> = bank.iter().map(|q| evaluator.dot(&mut scratch, q.inputs())).collect();
+        let mut chosen: Vec<usize> = Vec::new();
+        let mut same = Vec::new();
+        for rival in rivals {
+            match differing(&rival.model, k, &bank, &own, &chosen) {
+                Some(at) if chosen.contains(&at) => {}
+                Some(at) if chosen.len() < ASKED => chosen.push(at),
+                _ => same.push(rival),
+            }
+        }
+        rivals = same;
+        let questions: Vec<Question> = chosen.iter().map(|&at| bank[at].clone()).collect();
+        let answers = asker.observe(questions)?;
+        let refuted = chosen.iter().zip(&answers).any(|(&at, answer)| answer.d != own[at]);
+        asked.extend(answers);
+        if refuted {
+            return Ok(Elimination::Refuted(asked));
+        }
+    }
+    Ok(Elimination::Stands(asked, classes(best, rivals)))
+}
+
+/// A question of the bank on which a model differs from the best one, if possible one that is asked anyway.
+fn differing(model: &Model, k: usize, bank: &[Question], own: &[u64], chosen: &[usize]) -> Option<usize> {
+    let evaluator = Evaluator::new(model, k).ok()?;
+    let mut scratch = evaluator.scratch();
+    let all = 0..bank.len();
+    chosen.iter().copied().chain(all).find(|&at| evaluator.dot(&mut scratch, bank[at].inputs()) != own[at])
+}
+
+fn explains(model: &Model, k: usize, observations: &[Observation]) -> bool {
+    let Ok(evaluator) = Evaluator::new(model, k) else { return false };
+    let mut scratch = evaluator.scratch();
+    // The latest observations were chosen to tell models apart.
+    observations.iter().rev().all(|o| evaluator.dot(&mut scratch, o.question.inputs()) == o.d)
+}
+
+fn rivals(best: &Model, shapes: &[Shape]) -> Vec<Rival> {
+    let mut all = Vec::new();
+    for knob in knobs(best) {
+        for model in settings(best, knob) {
+            all.push(Rival { parameter: knob.to_string(), setting: setting(&model, knob), model });
+        }
+    }
+    let own: Vec<_> = sums(&mut best.body.clone()).into_iter().map(|s| s.clone()).collect();
+    for shape in shapes.iter().take(40) {
+        let mut model = best.clone();
+        model.body = shape.body.clone();
+        let mut places = sums(&mut model.body);
+        if places.len() != own.len() {
+            continue;
+        }
+        places.iter_mut().zip(&own).for_each(|(place, sum)| **place = sum.clone());
+        if model.body != best.body {
+            let setting = super::words::tree(&model.body);
+            all.push(Rival { parameter: "tree of steps".to_owned(), setting, model });
+        }
+    }
+    all
+}
+
+fn classes(best: &Model, rivals: Vec<Rival>) -> Vec<Undetermined> {
+    let mut all: Vec<Undetermined> = Vec::new();
+    let own = |parameter: &str| {
+        let knob = knobs(best).into_iter().find(|knob| knob.to_string() == parameter);
+        knob.map_or_else(|| super::words::tree(&best.body), |knob| setting(best, knob))
+    };
+    for rival in rivals {
+        let index = all.iter().position(|u| u.parameter == rival.parameter).unwrap_or_else(|| {
+            all.push(Undetermined { settings: vec![own(&rival.parameter)], parameter: rival.parameter.clone() });
+            all.len() - 1
+        });
+        if !all[index].settings.contains(&rival.setting) {
+            all[index].settings.push(rival.setting);
+        }
+    }
+    all.retain(|u| u.settings.len() > 1);
+    all
+}
+
+/// Whether a model is wrong about any of some observations.
+pub(super) fn is_refuted(model: &Model, k: usize, observations: &[Observation]) -> bool {
+    !unexplained(model, k, observations).is_empty()
+}

@@ -1,0 +1,246 @@
+//! Which trees of steps fit what exchanges and masks have shown?
+
+use super::masks::{Masked, explained};
+use super::swaps::Exchanges;
+use rigel_numerics::arithmetic::*;
+use rigel_numerics::{Rounding, Triple};
+
+/// A tree of steps with sums yet to be found out, and how many masked pairs it explains.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Shape {
+    pub body: Node,
+    pub explained: usize,
+}
+
+/// What the sums of a shape begin as before they are fitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beginning {
+    /// Aligned to 24 bits, cut and rounded toward zero.
+    Aligned,
+    /// Exact, rounded to nearest even.
+    Exact,
+}
+
+/// Trees that are compared with all masked pairs.
+const LOOKED_AT: usize = 160;
+
+/// Every shape that does not contradict the exchanges, those that explain most first. `coarse`: exchanges may have failed to
+/// tell positions apart, so steps may be finer than their classes.
+pub(super) fn shapes(triple: Triple, k: usize, exchanges: &Exchanges, masked: &[Masked], coarse: bool) -> Vec<Shape> {
+    let mut bodies: Vec<Node> = Vec::new();
+    for frame in &frames(k, exchanges, coarse) {
+        for body in trees(frame) {
+            if !bodies.contains(&body) {
+                bodies.push(body);
+            }
+        }
+    }
+    // A first look at some of the pairs, then all pairs for the best.
+    let some: Vec<Masked> = masked.iter().step_by(4).cloned().collect();
+    let ranked = |bodies: Vec<Node>, masked: &[Masked]| {
+        let explains = |body: Node| Shape { explained: explained(&body, k, masked), body };
+        let mut shapes: Vec<Shape> = bodies.into_iter().map(explains).collect();
+        shapes.sort_by_key(|s| (std::cmp::Reverse(s.explained), size(&s.body)));
+        shapes
+    };
+    let mut shapes = ranked(bodies, &some);
+    shapes.truncate(LOOKED_AT);
+    let mut shapes = ranked(shapes.into_iter().map(|s| s.body).collect(), masked);
+    if triple.is_integer() {
+        // Integer steps are exact; which of them there are shows in overflow alone.
+        shapes.truncate(24);
+    }
+    shapes
+}
+
+fn size(node: &Node) -> usize {
+    match node {
+        Node::Step(_) => 1,
+        Node::Chain(chain) => 1 + size(&chain.each) + 2 * usize::from(chain.late_c.is_some()),
+        Node::Join(join) => 2 + size(&join.each),
+    }
+}
+
+/// A division of k into groups, and of each group into the products of one step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Frame {
+    outer: Split,
+    inner: Split,
+    groups: usize,
+    leaves: usize,
+    /// Whether the steps are classes of the exchanges, not hidden in them.
+    exact: bool,
+}
+
+/// Frames whose steps do not hold positions that cannot be exchanged.
+fn frames(k: usize, exchanges: &Exchanges, coarse: bool) -> Vec<Frame> {
+    let all: Vec<usize> = (0..k).collect();
+    let class_of = |i: usize| exchanges.classes.iter().position(|class| class.contains(&i));
+    let complete = exchanges.open.is_empty();
+    let mut splits = vec![Split::Whole];
+    for of in 1..k {
+        if k % of == 0 || of <= 32 {
+            splits.push(Split::blocks(of));
+            splits.push(Split::Blocks { of, descending: true });
+        }
+    }
+    splits.extend((2..k).filter(|count| k % count == 0).map(|count| Split::Strided { count }));
+    splits.push(Split::Pattern { parts: vec![vec![0, 1], vec![2, 3]] });
+    splits.push(Split::Pattern { parts: vec![vec![2, 3], vec![0, 1]] });
+    let mut own = Vec::new();
+    if complete && exchanges.classes.len() > 1 {
+        own.extend(named(&exchanges.classes, k));
+        let mut reversed = exchanges.classes.clone();
+        reversed.reverse();
+        own.extend(named(&reversed, k));
+    }
+    let mut frames: Vec<(Frame, Vec<Vec<Vec<usize>>>)> = Vec::new();
+    for outer in splits.iter().chain(&own) {
+        let groups = outer.divide(&all);
+        let parts = |of: usize| k % of == 0 || (2..=8).any(|count| k.div_ceil(count) == of);
+        let odd = matches!(outer, Split::Blocks { of, .. } if !parts(*of));
+        for inner in splits.iter().chain(own.iter().filter(|_| *outer == Split::Whole)) {
+            let nested: Vec<Vec<Vec<usize>>> = groups.iter().map(|group| inner.divide(group)).collect();
+            // A frame that divides nothing twice has a simpler twin.
+            if odd && *inner != Split::Whole {
+                continue;
+            }
+            let trivial = groups.len() == 1 && *outer != Split::Whole
+                || nested.iter().all(|group| group.len() == 1) && *inner != Split::Whole;
+            if trivial || frames.iter().any(|(_, seen)| *seen == nested) {
+                continue;
+            }
+            let leaves: Vec<&Vec<usize>> = nested.iter().flatten().collect();
+            // A step never holds positions that cannot be exchanged.
+            if leaves.iter().any(|leaf| leaf.iter().any(|&i| class_of(i) != class_of(leaf[0]))) {
+                continue;
+            }
+            let whole = |leaf: &&Vec<usize>| class_of(leaf[0]).is_none_or(|c| exchanges.classes[c].len() == leaf.len());
+            let exact = coarse || leaves.iter().all(whole);
+            // Steps finer than the classes are tried where a symmetric sum of single products could hide them.
+            let unions = |group: &Vec<usize>| {
+                let inside =
+                    |&i: &usize| class_of(i).is_none_or(|c| exchanges.classes[c].iter().all(|x| group.contains(x)));
+                group.iter().all(inside)
+            };
+            let hidden = *inner == Split::blocks(1) && groups.iter().all(unions);
+            if exact || hidden {
+                let (groups, leaves) = (groups.len(), leaves.len());
+                frames.push((Frame { outer: outer.clone(), inner: inner.clone(), groups, leaves, exact }, nested));
+            }
+        }
+    }
+    frames.into_iter().map(|(frame, _)| frame).collect()
+}
+
+/// The simplest split that gives these parts in this order.
+fn named(parts: &[Vec<usize>], k: usize) -> Option<Split> {
+    let all: Vec<usize> = (0..k).collect();
+    let is = |split: &Split| split.divide(&all) == parts;
+    let blocks = (1..k).flat_map(|of| [Split::blocks(of), Split::Blocks { of, descending: true }]);
+    let strided = (2..=k).map(|count| Split::Strided { count });
+    let periodic = (2..=k).map(|period| Split::Pattern {
+        parts: parts
+            .iter()
+            .map(|p| p.iter().copied().filter(|&i| i < period).collect::<Vec<_>>())
+            .filter(|p| !p.is_empty())
+            .collect(),
+    });
+    blocks.chain(strided).chain(periodic).find(is)
+}
+
+/// The trees over a frame.
+fn trees(frame: &Frame) -> Vec<Node> {
+    let step = |c| Node::Step(Step { c, product_limit: None, sum: unset() });
+    let chain = |split: &Split, each: Node| match split {
+        Split::Whole => each,
+        _ => Node::Chain(Chain { split: split.clone(), each: Box::new(each), late_c: None }),
+    };
+    let late = |split: &Split, each: Node, after| {
+        Node::Chain(Chain { split: split.clone(), each: Box::new(each), late_c: Some(LateC { after, sum: unset() }) })
+    };
+    let join = |split: &Split, each: Node, order| {
+        Node::Join(Join { split: split.clone(), each: Box::new(each), order, sum: unset() })
+    };
+    let together = JoinOrder::Together { c: true };
+    let (outer, inner) = (&frame.outer, &frame.inner);
+    let parts = frame.leaves.div_ceil(frame.groups);
+    let afters = |count: usize| (0..=count).filter(move |&n| n <= 3 || n + 1 >= count);
+    let mut inside: Vec<Node> = Vec::new();
+    if parts == 1 {
+        inside.push(step(true));
+        inside.push(join(&Split::Whole, step(false), together));
+    } else if !frame.exact {
+        let nowhere = [JoinOrder::Together { c: false }, JoinOrder::Pairwise { c: CPlace::Nowhere }];
+        let with_c =
+            [CPlace::First, CPlace::Last, CPlace::After(1), CPlace::After(2)].map(|c| JoinOrder::Pairwise { c });
+        inside.extend(nowhere.map(|order| join(&Split::Whole, join(inner, step(false), order), together)));
+        inside.extend([together].into_iter().chain(with_c).map(|order| join(inner, step(false), order)));
+    } else {
+        inside.push(chain(inner, step(true)));
+        let orders = |c| [JoinOrder::InTurn { c }, JoinOrder::Pairwise { c }];
+        let places = [CPlace::First, CPlace::Last].into_iter().chain((1..=3.min(parts)).map(CPlace::After));
+        let all = places.flat_map(orders).chain([together]);
+        inside.extend(all.map(|order| join(inner, step(false), order)));
+        let nowhere = CPlace::Nowhere;
+        for order in
+            [JoinOrder::Together { c: false }, JoinOrder::Pairwise { c: nowhere }, JoinOrder::InTurn { c: nowhere }]
+        {
+            inside.push(join(&Split::Whole, join(inner, step(false), order), together));
+        }
+        inside.push(join(&Split::Whole, chain(inner, step(true)), together));
+    }
+    let mut all: Vec<Node> = inside.iter().map(|body| chain(outer, body.clone())).collect();
+    if !frame.exact {
+        return all;
+    }
+    if *outer == Split::Whole && parts > 1 {
+        all.extend(afters(parts).map(|after| late(inner, step(true), after)));
+    }
+    if parts == 1 && frame.groups > 1 {
+        // The groups are the steps: late c is met above under the other name of the frame.
+        all.extend(afters(frame.groups).map(|after| late(outer, step(true), after)));
+    }
+    if frame.groups > 1 && parts > 1 {
+        for order in [
+            JoinOrder::InTurn { c: CPlace::First },
+            JoinOrder::InTurn { c: CPlace::Last },
+            JoinOrder::Pairwise { c: CPlace::Last },
+            together,
+        ] {
+            all.push(join(outer, chain(inner, step(true)), order));
+        }
+    }
+    all
+}
+
+/// A sum whose parameters are to be fitted.
+fn unset() -> Sum {
+    Sum { align: Align::Exact, zero: ZeroSign::Positive, output: Output::Unrounded }
+}
+
+/// A model of a shape with its sums set to a beginning.
+pub(super) fn begun(shape: &Node, triple: Triple, k: usize, scales: Option<Scales>, beginning: Beginning) -> Model {
+    let mut body = shape.clone();
+    let sum = match beginning {
+        _ if triple.is_integer() => {
+            let form =
+                IntegerOutput { bits: triple.c.bits(), signed: triple.c.is_signed(), overflow: IntegerOverflow::Wrap };
+            Sum { align: Align::Exact, zero: ZeroSign::Positive, output: Output::Integer(form) }
+        }
+        Beginning::Aligned => Sum {
+            align: Align::Largest(Alignment::new(24, Rounding::TowardZero)),
+            zero: ZeroSign::Positive,
+            output: Output::Rounded(Rounded::to(triple.c, Rounding::TowardZero)),
+        },
+        Beginning::Exact => Sum {
+            align: Align::Exact,
+            zero: ZeroSign::Ieee,
+            output: Output::Rounded(Rounded::to(triple.c, Rounding::NearestEven)),
+        },
+    };
+    super::knobs::sums(&mut body).into_iter().for_each(|s| *s = sum.clone());
+    let nan = NanRule::Word(triple.c.nan_code().unwrap_or(0));
+    let plain = Intake::default();
+    Model { triple, k, a: plain, b: plain, c: plain, scales, body, store: None, nan }
+}

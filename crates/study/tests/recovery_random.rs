@@ -1,0 +1,71 @@
+//! How many randomly drawn models are recovered, and is any claimed exact that is not?
+
+mod recovery_unit;
+
+use rayon::prelude::*;
+use recovery_unit::{Deviation, Planted, same_function};
+use rigel_numerics::Triple;
+use rigel_numerics::arithmetic::{Model, draw_model};
+use rigel_study::recovery::{Effort, Recovered, Recovery, recover};
+
+const TRIPLES: [&str; 10] = [
+    "f16,f16->f32",
+    "f16,f16->f16",
+    "bf16,bf16->f32",
+    "f32,f32->f32",
+    "e4m3,e4m3->f32",
+    "e5m2,e4m3->f16",
+    "e2m1,e2m1->f32",
+    "bf16,bf16->bf16",
+    "i8,i8->i32",
+    "u8,i8->i32",
+];
+
+fn drawn(seed: u64) -> Option<(Model, usize)> {
+    let triple: Triple = TRIPLES[seed as usize % TRIPLES.len()].parse().ok()?;
+    (0..50).find_map(|n| {
+        let model = draw_model(seed + (n << 32), triple)?;
+        let k = if model.k < 4 { 4 * model.k } else { model.k };
+        (k <= 16 && Planted::can_declare(&model, k)).then_some((model, k))
+    })
+}
+
+fn recovered(seed: u64, effort: &Effort) -> (Model, usize, Recovery) {
+    let (model, k) = drawn(seed).expect("a model for every seed");
+    let mut unit = Planted::new(&model, (4, 4), k, Deviation::None).expect("a model that can be evaluated");
+    let recovery = recover(&mut unit, effort).expect("a unit that answers");
+    (model, k, recovery)
+}
+
+/// 0 false `exact`; most come out exact, the others say that they did not.
+#[test]
+fn random_models_are_recovered_or_come_out_inexact() {
+    let outcomes: Vec<(bool, bool, String)> = (0..100u64)
+        .into_par_iter()
+        .map(|seed| {
+            let effort = Effort { validation: 6_000, evaluations: 1_500_000, ..Effort::full(seed) };
+            let (model, k, recovery) = recovered(seed, &effort);
+            let exact = recovery.recovered.is_exact();
+            let same = recovery.recovered.model().is_some_and(|found| same_function(found, &model, k, seed, 400));
+            assert!(recovery.probes.before_validation() <= 5_000, "seed {seed}: {recovery}");
+            if let Recovered::Inexact { validation: Some(validation), counterexample, .. } = &recovery.recovered {
+                assert_eq!(validation.mismatches() > 0, counterexample.is_some(), "seed {seed}: {recovery}");
+            }
+            (exact, same, format!("seed {seed}: {model}\n{recovery}"))
+        })
+        .collect();
+    let wrong: Vec<&str> = outcomes.iter().filter(|o| o.0 && !o.1).map(|o| o.2.as_str()).collect();
+    assert!(wrong.is_empty(), "claimed exact, but another function:\n{}", wrong.join("\n"));
+    let exact = outcomes.iter().filter(|o| o.0).count();
+    assert!(exact >= 70, "only {exact} of 100 are recovered");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_result_and_json_gives_it_back() {
+    let effort = Effort { validation: 3_000, ..Effort::full(3) };
+    let (.., one) = recovered(8, &effort);
+    let (.., other) = recovered(8, &effort);
+    assert_eq!(one, other);
+    let text = serde_json::to_string(&one).expect("JSON");
+    assert_eq!(serde_json::from_str::<Recovery>(&text).expect("the same"), one);
+}
