@@ -30,7 +30,7 @@ fn model(planted: &PlantedUnit) -> Model {
 fn a_seed_is_a_unit_and_its_truth_is_toml() {
     let mut truth = Truth::parse(rigel_device::sim::BUILT_IN[0].1).unwrap();
     for family in FAMILIES {
-        for seed in 0..25 {
+        for seed in 0..100 {
             let ((unit, planted), (_, again)) = (draw(seed, family), draw(seed, family));
             assert_eq!(planted, again);
             assert_eq!(unit.spec().check(), Ok(()));

@@ -91,10 +91,8 @@ fn impossible_units_name_the_key_and_what_is_allowed() {
         1,
     );
     refused(&gap, &["unit[0].layout", "(0, 1) of A", "a lane holds every element"]);
-    let twice = format!(
-        "{}[[unit]]\nname = \"u\"\npath = \"p\"\ntriple = \"f16,f16->f32\"\nshape = \"1x1x1\"\nmodel = {{ library = \"f16 rounded once\" }}\n",
-        unit("")
-    );
+    let second = &unit("")[planted::text("").len()..];
+    let twice = format!("{}\n{}", unit(""), &second[second.find("[[unit]]").unwrap_or(0)..]);
     refused(&twice, &["unit[1].name", "each name once"]);
     let scaled = library().iter().find(|p| p.model.scales.is_some_and(|s| s.a == s.b && s.group == 32)).unwrap();
     let t = scaled.model.triple;
@@ -214,7 +212,9 @@ proptest! {
     #[test]
     fn damaged_units_never_panic(
         at in any::<prop::sample::Index>(), cut in 0usize..12,
-        put in prop_oneof!["[ -~\n]{0,8}", Just("-1".to_owned()), Just("nan".into()), Just("65536".into()), Just("[[".into())],
+        put in prop_oneof![
+            "[ -~\n]{0,8}", Just("-1".to_owned()), Just("nan".into()), Just("65536".into()), Just("[[".into())
+        ],
     ) {
         let text = BUILT_IN.iter().find(|(name, _)| *name == "units").unwrap().1;
         let start = at.index(text.len());

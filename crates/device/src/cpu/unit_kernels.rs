@@ -8,7 +8,8 @@ use super::unit::Instruction;
 use std::arch::asm;
 
 macro_rules! instruction {
-    ($(#[$doc:meta])* $name:ident, $features:literal, $register:ident, $bytes:literal, $load:literal, [$($step:literal),+]) => {
+    ($(#[$doc:meta])* $name:ident, $features:literal, $register:ident, $bytes:literal, $load:literal,
+     [$($step:literal),+]) => {
         $(#[$doc])*
         ///
         /// # Safety

@@ -52,7 +52,7 @@ fn line_of(text: &str, key: &str) -> usize {
         offset = written.span().start;
         value = Some(node);
         for index in indices.split('[').filter_map(|index| index.trim_end_matches(']').parse::<usize>().ok()) {
-            let element = value.and_then(|node| node.get_ref().as_array()).and_then(|array| array.iter().nth(index));
+            let element = value.and_then(|node| node.get_ref().as_array()).and_then(|array| array.get(index));
             let Some(element) = element else { break };
             offset = element.span().start;
             value = Some(element);

@@ -210,7 +210,7 @@ impl SimUnit {
         for (scales, rows, columns) in wanted {
             if (scales.format, scales.rows, scales.cols) != (declared.format, rows, columns) {
                 return Err(Fault::Failed(format!(
-                    "unit {}: scales are {} × {} of {}; beside registers they lie as for tiles: {rows} × {columns} of {}",
+                    "unit {}: scales are {} × {} of {}; beside registers they lie as for tiles, {rows} × {columns} of {}",
                     self.spec.name, scales.rows, scales.cols, scales.format, declared.format
                 )));
             }

@@ -70,7 +70,7 @@ fn deal(s: &mut Stream, mut digits: Vec<Mode>, bits: usize) -> (Vec<Mode>, Vec<M
 fn word_order(s: &mut Stream, slots: usize) -> Vec<usize> {
     let word = [2, 4, 8][s.below(3) as usize];
     let mut inside: Vec<usize> = (0..word).collect();
-    if slots % word != 0 || s.below(3) != 0 {
+    if !slots.is_multiple_of(word) || s.below(3) != 0 {
         return (0..slots).collect();
     }
     shuffle(s, &mut inside);
@@ -81,7 +81,7 @@ fn factors(mut n: usize) -> Vec<usize> {
     let mut factors = Vec::new();
     let mut p = 2;
     while n > 1 {
-        while n % p == 0 {
+        while n.is_multiple_of(p) {
             factors.push(p);
             n /= p;
         }
