@@ -4,16 +4,20 @@
 //! (Freivalds). Eight such vectors are taken for rows and eight for columns, in double-double, beside a seeded sample
 //! of elements that are computed exactly.
 //!
-//! The bound of a line follows from what rounding may do to it. Let δ be the line's errors. Σ δ·v is sub-Gaussian with
+//! Two limits count: the tolerance, and a wider one, the *cap*, up to which errors are told but not called wrong. The bound of
+//! a line follows from what rounding may do to it. Let δ be the line's errors. Σ δ·v is sub-Gaussian with
 //! variance |δ|², so the mean of its squares over 8 independent vectors exceeds 12·|δ|² with probability below
 //! (12·e^-11)^4 < 2·10^-15 (Chernoff). |δ| is taken as ρ · √(Σ|a||b| of the line summed · a bound on its largest), with
-//! ρ the largest relative residual among the sampled elements inside the tolerance, and at least one rounding to the
-//! output format. That calibration is an estimate: a line that exceeds its bound is `suspicious`, and every element in it
-//! is computed exactly. A line whose elements all lie inside the tolerance is cleared. Where there are many such lines, a
-//! seeded few of them are followed so, one after another, until an element outside is found; the others stay suspicious.
+//! ρ the largest relative residual among the sampled elements inside tolerance or cap, and at least one rounding to the
+//! output format where the output need not be exact. So a device that is narrower than it declares is held to its own errors. That calibration
+//! is an estimate: a line that exceeds its bound is `suspicious`, and every element in it is computed exactly. A line
+//! whose elements all lie inside tolerance or cap is cleared. Of many such lines those farthest off are
+//! followed so, one after another, until an element beyond both limits is found; the others stay suspicious.
 //!
 //! A single wrong element adds its error to every one of the 8 sums of its row, and of its column. If it exceeds twice
-//! the bound of either, the other errors cannot hide it: [`SampledCheck::smallest_visible`]. Several errors
+//! the bound of either, the other errors cannot hide it: [`SampledCheck::smallest_visible`]. Where that size lies beyond the limits,
+//! the lines farthest off, in units of their bounds, are followed whether they exceed them or not: an error that
+//! stands out from its line's is found so, though nobody promises it. Several errors
 //! within one row and one column can only hide each other by chance. It misleads where errors are systematic and each is below that size: such an output
 //! passes, and only the sampled elements bear on it. Integer sums are exact, compared modulo 2^width: any single wrong
 //! element is seen.
@@ -24,36 +28,25 @@ use crate::exact::Residual;
 use crate::line_sums::{self, Lanes, Norms, VECTORS};
 use crate::reference::{self, ReferenceError};
 use crate::sample::sample;
-use crate::{Format, Matrix, Operand, Shape, Triple, random};
+use crate::{Format, Matrix, Operand, Shape, Triple};
 use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// How much is sampled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sampling {
-    /// Elements to compute exactly; see [`sample`].
-    pub elements: usize,
-    /// Rows and columns of the launch tile, whose edges are sampled.
-    pub tile: (usize, usize),
-    /// Seed of vectors and sample.
-    pub seed: u64,
-}
-
 /// What a sampled check saw.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SampledCheck {
     /// The worst among all elements that were computed exactly, and how many of them lie outside the tolerance.
     pub elements: Comparison,
-    /// How many elements were compared with their exact sums; those of both a followed row and a followed column, or of
-    /// the sample, count again.
-    pub computed: usize,
     /// Rows whose sums exceed their bound and which were not cleared, ascending.
     pub rows: Vec<usize>,
     /// Columns of the same kind.
     pub columns: Vec<usize>,
+    /// Whether lines were left because an element beyond tolerance and cap was already known. Then nothing is known of what the sums would
+    /// have seen.
+    pub stopped: bool,
     /// The size from which on the error |ĉ − c| of a single wrong element would have been seen, wherever it stood.
     ///
     /// 1 for integers. An estimate for floats, as far as the sample speaks for the other elements.
@@ -80,11 +73,8 @@ pub enum CheckError {
     Output(#[from] CompareError),
 }
 
-/// At most so many suspicious rows, and as many columns, are computed exactly.
+/// So many rows, and as many columns, are computed exactly at most.
 const FOLLOWED: usize = 8;
-/// Which of many suspicious rows, and columns, are computed: streams of the seed.
-const FOLLOWED_ROWS: u64 = 0x726F_7773;
-const FOLLOWED_COLUMNS: u64 = 0x636F_6C73;
 /// Mean square over the vectors, in units of |δ|², that right sums do not reach.
 const MEAN_SQUARE: f64 = 12.0;
 
@@ -109,22 +99,6 @@ struct Expected {
     bounds: Vec<Norms>,
 }
 
-/// Checks an output by sums and samples, on all threads of the current pool; the result does not depend on them.
-///
-/// # Errors
-/// [`CheckError`] when operands or output do not fit the triple or each other, or an input is infinite or NaN.
-pub fn sampled_check(
-    triple: Triple,
-    a: &Matrix,
-    b: &Matrix,
-    output: &Matrix,
-    tolerance: Tolerance,
-    sampling: Sampling,
-) -> Result<SampledCheck, CheckError> {
-    let Sampling { elements, tile, seed } = sampling;
-    Ok(Checksums::new(triple, a, b, seed)?.check(output, tolerance, elements, tile)?)
-}
-
 impl<M: Deref<Target = Matrix> + Sync> Checksums<M> {
     /// Sums the operands under the vectors of a seed.
     ///
@@ -144,20 +118,25 @@ impl<M: Deref<Target = Matrix> + Sync> Checksums<M> {
         Ok(Checksums { triple, shape, a, b, seed, rows, columns })
     }
 
-    /// Checks an output; `elements` and `tile` as in [`Sampling`].
+    /// Checks an output, on all threads of the current pool; the result does not depend on them.
+    ///
+    /// `cap` is the relative residual up to which errors outside the tolerance are told but not called wrong: 0 where there is no
+    /// such thing, ∞ where only what cannot be compared is wrong. Integers are compared exactly whatever it is. `elements` and
+    /// `tile` are those of [`sample`].
     ///
     /// # Errors
-    /// [`CompareError`] when the output is not of the triple's output format or of the product's extents.
+    /// [`CheckError::Output`] when the output is not of the triple's output format or of the product's extents.
     pub fn check(
         &self,
         output: &Matrix,
         tolerance: Tolerance,
+        cap: f64,
         elements: usize,
         tile: (usize, usize),
-    ) -> Result<SampledCheck, CompareError> {
+    ) -> Result<SampledCheck, CheckError> {
         let Checksums { triple, shape, seed, .. } = *self;
         check_output(triple, shape, output)?;
-        let judge = Judge { triple, a: &self.a, b: &self.b, output, tolerance };
+        let judge = Judge { triple, a: &self.a, b: &self.b, output, tolerance, limit: limit(triple, tolerance, cap) };
         let places = sample(shape, tile, elements, seed);
         let sampled: Vec<Element> = places.into_par_iter().map(|p| judge.element(p)).collect();
         let noise = judge.noise(&sampled);
@@ -165,25 +144,35 @@ impl<M: Deref<Target = Matrix> + Sync> Checksums<M> {
         let row_lines = Lines { bounds: &self.rows.bounds, across: shape.n, terms: shape.n + shape.k, noise };
         let column_lines = Lines { bounds: &self.columns.bounds, across: shape.m, terms: shape.m + shape.k, noise };
         let found = line_sums::row_sums(output, &self.rows.vectors);
-        let rows = row_lines.suspicious(&found, &self.rows.sums, triple.c);
+        let rows = row_lines.farthest(&found, &self.rows.sums, triple.c);
         let found = line_sums::column_sums(output, &self.columns.vectors);
-        let columns = column_lines.suspicious(&found, &self.columns.sums, triple.c);
+        let columns = column_lines.farthest(&found, &self.columns.sums, triple.c);
 
-        let mut seen = Seen::of(&sampled);
-        let key = |which| random::stream(seed, which);
-        let rows = judge.follow(rows, key(FOLLOWED_ROWS), &mut seen, |rows| judge.rows(rows))?;
-        let columns = judge.follow(columns, key(FOLLOWED_COLUMNS), &mut seen, |columns| judge.columns(columns))?;
         let largest = row_lines.largest_bound().min(column_lines.largest_bound());
         let smallest_visible = if triple.is_integer() { 1.0 } else { 2.0 * largest };
+        let smallest_visible_relative = smallest_visible / median_magnitude(&sampled);
+        let wide = !triple.is_integer()
+            && (judge.limit.relative.is_infinite() || smallest_visible_relative > judge.limit.relative);
+        let mut seen = Seen::of(&sampled);
+        let rows = judge.follow(rows, wide, &mut seen, |rows| judge.rows(rows))?;
+        let columns = judge.follow(columns, wide, &mut seen, |columns| judge.columns(columns))?;
         Ok(SampledCheck {
             elements: Comparison { outside: seen.outside.len(), ..seen.worst },
-            computed: seen.computed,
-            rows,
-            columns,
+            stopped: rows.stopped || columns.stopped,
+            rows: rows.left,
+            columns: columns.left,
             smallest_visible,
-            smallest_visible_relative: smallest_visible / median_magnitude(&sampled),
+            smallest_visible_relative,
         })
     }
+}
+
+/// The wider of tolerance and cap.
+fn limit(triple: Triple, tolerance: Tolerance, cap: f64) -> Tolerance {
+    if triple.is_integer() || cap.is_nan() || cap <= tolerance.relative {
+        return tolerance;
+    }
+    Tolerance { relative: cap, exact: false, ..tolerance }
 }
 
 /// One element that was computed exactly.
@@ -193,6 +182,8 @@ struct Element {
     residual: Residual,
     magnitude: f64,
     outside: bool,
+    /// Whether it lies beyond the limit too.
+    beyond: bool,
 }
 
 struct Judge<'j> {
@@ -201,6 +192,8 @@ struct Judge<'j> {
     b: &'j Matrix,
     output: &'j Matrix,
     tolerance: Tolerance,
+    /// The wider of tolerance and cap.
+    limit: Tolerance,
 }
 
 /// What rounding may do to an element.
@@ -217,61 +210,60 @@ impl Judge<'_> {
         let code = self.output.get(row, col);
         // Inputs were found finite, so the sum exists.
         let Ok(dot) = reference::exact_element(self.a, self.b, row, col) else {
-            return Element { row, col, residual: Residual::INFINITE, magnitude: f64::INFINITY, outside: true };
+            let magnitude = f64::INFINITY;
+            return Element { row, col, residual: Residual::INFINITE, magnitude, outside: true, beyond: true };
         };
         let (difference, magnitude) = (dot.sum.difference(self.triple.c, code), dot.magnitude.to_f64());
-        let outside = difference > self.tolerance.allowed(magnitude) || difference.is_infinite();
-        Element { row, col, residual: dot.residual(self.triple.c, code), magnitude, outside }
+        let exceeds = |limit: Tolerance| difference > limit.allowed(magnitude) || difference.is_infinite();
+        let (outside, beyond) = (exceeds(self.tolerance), exceeds(self.limit));
+        Element { row, col, residual: dot.residual(self.triple.c, code), magnitude, outside, beyond }
     }
 
     fn noise(&self, elements: &[Element]) -> Noise {
-        if self.tolerance.exact {
-            return Noise { relative: 0.0, absolute: 0.0 };
-        }
-        let inside = elements.iter().filter(|e| !e.outside).map(|e| e.residual.relative);
-        let relative = inside.filter(|r| r.is_finite()).fold(unit_roundoff(self.triple.c), f64::max);
-        Noise { relative, absolute: self.tolerance.absolute }
+        let (rounding, absolute) =
+            if self.tolerance.exact { (0.0, 0.0) } else { (unit_roundoff(self.triple.c), self.tolerance.absolute) };
+        let inside = elements.iter().filter(|e| !e.beyond).map(|e| e.residual.relative);
+        Noise { relative: inside.filter(|r| r.is_finite()).fold(rounding, f64::max), absolute }
     }
 
-    /// Compares every element of suspicious lines with its exact sum; gives back the lines that stay suspicious.
+    /// Compares every element of the lines farthest off with its exact sum: of those that exceed their bound or, where bounds are
+    /// `wide`, of any.
     ///
-    /// Few lines are compared all at once. Of many a few are drawn and compared one after another, none once an element
-    /// outside the tolerance is known.
+    /// Few lines are compared all at once, many one after another, none once an element beyond the limit is known.
     fn follow(
         &self,
-        lines: Vec<usize>,
-        key: u64,
+        lines: Vec<Line>,
+        wide: bool,
         seen: &mut Seen,
-        compare: impl Fn(&[usize]) -> Result<Compared, CompareError>,
-    ) -> Result<Vec<usize>, CompareError> {
-        let many = lines.len() > FOLLOWED;
-        let mut drawn = lines.clone();
-        if many {
-            for i in 0..FOLLOWED {
-                let other = i + random::below(key, i as u64, (drawn.len() - i) as u64) as usize;
-                drawn.swap(i, other);
-            }
-            drawn.truncate(FOLLOWED);
-        }
-        let mut cleared = Vec::new();
-        for lines in drawn.chunks(if many { 1 } else { FOLLOWED }) {
-            if many && !seen.outside.is_empty() {
+        compare: impl Fn(&[usize]) -> Result<Compared, CheckError>,
+    ) -> Result<Followed, CheckError> {
+        let suspicious = lines.iter().take_while(|line| line.is_suspicious()).count();
+        let many = suspicious > FOLLOWED;
+        let drawn = if many || wide { FOLLOWED.min(lines.len()) } else { suspicious };
+        let order: Vec<usize> = lines.into_iter().map(|line| line.index).collect();
+        let mut stopped = false;
+        let mut cleared = BTreeSet::new();
+        for lines in order[..drawn].chunks(if many { 1 } else { FOLLOWED }) {
+            if many && seen.beyond {
+                stopped = true;
                 break;
             }
             let found = compare(lines)?;
             cleared.extend(lines.iter().copied().filter(|line| !found.guilty.contains(line)));
             seen.take(found);
         }
-        Ok(lines.into_iter().filter(|line| !cleared.contains(line)).collect())
+        let mut left: Vec<usize> = order[..suspicious].iter().copied().filter(|line| !cleared.contains(line)).collect();
+        left.sort_unstable();
+        Ok(Followed { left, stopped })
     }
 
-    fn rows(&self, rows: &[usize]) -> Result<Compared, CompareError> {
+    fn rows(&self, rows: &[usize]) -> Result<Compared, CheckError> {
         let (a, output) = (rows_of(self.a, rows), rows_of(self.output, rows));
         let place = |(i, col): (usize, usize)| (rows[i], col);
         self.lines(&a, self.b, &output, place, |(row, _)| row)
     }
 
-    fn columns(&self, columns: &[usize]) -> Result<Compared, CompareError> {
+    fn columns(&self, columns: &[usize]) -> Result<Compared, CheckError> {
         let (b, output) = (columns_of(self.b, columns), columns_of(self.output, columns));
         let place = |(row, i): (usize, usize)| (row, columns[i]);
         self.lines(self.a, &b, &output, place, |(_, col)| col)
@@ -285,56 +277,74 @@ impl Judge<'_> {
         output: &Matrix,
         place: impl Fn((usize, usize)) -> (usize, usize),
         line: impl Fn((usize, usize)) -> usize,
-    ) -> Result<Compared, CompareError> {
-        // Operands were found to fit and to be finite.
-        let Ok(reference) = reference::reference(self.triple, a, b) else { return Ok(Compared::default()) };
+    ) -> Result<Compared, CheckError> {
+        let reference = reference::reference(self.triple, a, b)?;
         let worst = reference.compare(output, self.tolerance)?;
-        let outside: Vec<_> = reference.outside(output, self.tolerance).into_iter().map(&place).collect();
-        let (row, col) = place((worst.row, worst.col));
+        let places = |limit| reference.outside(output, limit).into_iter().map(&place).collect::<Vec<_>>();
         Ok(Compared {
-            worst: Some(Comparison { row, col, ..worst }),
-            guilty: outside.iter().map(|&p| line(p)).collect(),
-            outside,
-            computed: output.rows * output.cols,
+            worst: {
+                let (row, col) = place((worst.row, worst.col));
+                Comparison { row, col, ..worst }
+            },
+            guilty: places(self.limit).into_iter().map(line).collect(),
+            outside: places(self.tolerance),
         })
     }
 }
 
 /// What a comparison of whole lines found.
-#[derive(Default)]
 struct Compared {
-    worst: Option<Comparison>,
+    worst: Comparison,
     outside: Vec<(usize, usize)>,
-    /// Lines with elements outside the tolerance.
+    /// Lines with elements beyond the limit.
     guilty: BTreeSet<usize>,
-    computed: usize,
+}
+
+/// Lines after some of them were compared.
+struct Followed {
+    /// Those that exceed their bound and were not cleared, ascending.
+    left: Vec<usize>,
+    /// Whether some were left because an element beyond the limit was known.
+    stopped: bool,
 }
 
 /// What is known of the elements that were looked at one by one.
 struct Seen {
     worst: Comparison,
     outside: BTreeSet<(usize, usize)>,
-    computed: usize,
+    /// Whether an element beyond the limit is known.
+    beyond: bool,
 }
 
 impl Seen {
     fn of(sampled: &[Element]) -> Seen {
         let outside = sampled.iter().filter(|e| e.outside).map(|e| (e.row, e.col)).collect();
-        Seen { worst: worst(sampled), outside, computed: sampled.len() }
+        Seen { worst: worst(sampled), outside, beyond: sampled.iter().any(|e| e.beyond) }
     }
 
     /// Of equally bad elements the first in row-major order is kept.
     fn take(&mut self, found: Compared) {
-        if let Some(worst) = found.worst {
-            let sooner = (worst.row, worst.col) < (self.worst.row, self.worst.col);
-            self.worst = match worst.residual.relative.total_cmp(&self.worst.residual.relative) {
-                Ordering::Greater => worst,
-                Ordering::Equal if sooner => worst,
-                _ => self.worst,
-            };
-        }
+        let sooner = (found.worst.row, found.worst.col) < (self.worst.row, self.worst.col);
+        self.worst = match found.worst.residual.relative.total_cmp(&self.worst.residual.relative) {
+            Ordering::Greater => found.worst,
+            Ordering::Equal if sooner => found.worst,
+            _ => self.worst,
+        };
+        self.beyond |= !found.guilty.is_empty();
         self.outside.extend(found.outside);
-        self.computed += found.computed;
+    }
+}
+
+/// A line and how far off its sums are.
+struct Line {
+    index: usize,
+    /// Root mean square of its sums' errors, in units of its bound; ∞ where they cannot be compared.
+    off: f64,
+}
+
+impl Line {
+    fn is_suspicious(&self) -> bool {
+        self.off > 1.0
     }
 }
 
@@ -363,18 +373,30 @@ impl Lines<'_> {
         self.bounds.iter().map(|&norms| self.bound(norms)).fold(0.0, f64::max)
     }
 
-    fn suspicious(&self, found: &[Lanes], expected: &[Lanes], output: Format) -> Vec<usize> {
-        let differs = |line: &usize| {
-            let (found, expected) = (&found[*line], &expected[*line]);
+    /// All lines, those farthest off first.
+    fn farthest(&self, found: &[Lanes], expected: &[Lanes], output: Format) -> Vec<Line> {
+        let off = |line: usize| {
+            let (found, expected) = (&found[line], &expected[line]);
             if output.is_integer() {
-                return (0..VECTORS).any(|i| (integer(found, i) ^ integer(expected, i)) & output.code_mask() != 0);
+                let differs = |i| (integer(found, i) ^ integer(expected, i)) & output.code_mask() != 0;
+                return if (0..VECTORS).any(differs) { f64::INFINITY } else { 0.0 };
             }
             let squares = (0..VECTORS).map(|i| (found.high[i] - expected.high[i]) + (found.low[i] - expected.low[i]));
             let root = (squares.map(|d| d * d).sum::<f64>() / VECTORS as f64).sqrt();
+            let bound = self.bound(self.bounds[line]);
             // A NaN or an infinity in the line makes its sums incomparable.
-            matches!(root.partial_cmp(&self.bound(self.bounds[*line])), None | Some(Ordering::Greater))
+            if root.is_nan() || bound.is_nan() {
+                return f64::INFINITY;
+            }
+            if root <= bound {
+                if root == 0.0 { 0.0 } else { root / bound }
+            } else {
+                (root / bound).max(1.0 + f64::EPSILON)
+            }
         };
-        (0..found.len()).filter(differs).collect()
+        let mut lines: Vec<Line> = (0..found.len()).map(|index| Line { index, off: off(index) }).collect();
+        lines.sort_by(|x, y| y.off.total_cmp(&x.off));
+        lines
     }
 }
 

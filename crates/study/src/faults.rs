@@ -1,10 +1,10 @@
 //! Would the gate reject an output with a planted fault?
 //!
-//! A fault is planted into a few rows of an output that is right, which is harder to see than the same fault everywhere: a gate
+//! A fault is planted into a few rows of an output, which is harder to see than the same fault everywhere: a gate
 //! that rejects those rows rejects the matrix. The faulty output then goes through the very check that judges the
 //! device's. A full check says of an element what it says whatever the others are, so there an output of the faulty rows
-//! alone is made of the reference, and checked. Sums depend on all elements and on their rounding errors: a sampled
-//! check is shown the whole output of a device, which it had let pass, with the fault in it.
+//! alone is made of the reference, and checked. Sums depend on all elements and on their errors: a sampled check is
+//! shown the whole output of a device, which it had let pass as right or as imprecise, with the fault in it.
 
 use rigel_ledger::gate::{FaultTrial, PlantedFault, Suspicious};
 use rigel_numerics::decode_row::decode_row;
@@ -19,7 +19,7 @@ const ROWS: u64 = 3;
 /// nothing explains.
 pub type Said = (f64, Option<Suspicious>);
 
-/// A right output into which faults are planted.
+/// An output into which faults are planted.
 pub struct Base<'a> {
     /// Left operand.
     pub a: &'a Matrix,
@@ -188,7 +188,7 @@ mod tests {
         fn sampled(&self) -> Vec<FaultTrial> {
             let sums = Checksums::new(self.whole.triple, Arc::clone(&self.a), Arc::clone(&self.b), 3).unwrap();
             self.trials(|faulty| {
-                let check = sums.check(faulty, self.tolerance, 64, (32, 16)).unwrap();
+                let check = sums.check(faulty, self.tolerance, 0.0, 64, (32, 16)).unwrap();
                 (check.elements.residual.relative, None)
             })
         }

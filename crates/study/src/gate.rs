@@ -1,10 +1,12 @@
 //! Is a device's output right, and could this check have said no?
 //!
-//! Inputs and what outputs are checked against are made once per (type triple, shape, recipe) and shared by all paths, and so is
-//! the proof that the check can fail ([`crate::faults`]). What counts as right is the ledger's business
-//! ([`rigel_ledger::gate`]); here outputs are looked at.
+//! Inputs and what outputs are checked against are made once per (type triple, shape, recipe) and shared by all paths. The
+//! proof that the check can fail ([`crate::faults`]) is shared as far as it holds for others: that of a full check follows
+//! from the inputs, that of a sampled check is of one output and stays with the look at it. What counts as right is the
+//! ledger's business ([`rigel_ledger::gate`]); here outputs are looked at.
 
 mod places;
+mod scan;
 #[cfg(test)]
 mod tests;
 
@@ -20,8 +22,8 @@ use rigel_numerics::compare::rows_of;
 use rigel_numerics::exact::{self, Dot, NotFinite};
 use rigel_numerics::reference::{Reference, reference};
 use rigel_numerics::{Format, Matrix, Operand, Recipe, Shape, Triple};
-use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -44,8 +46,10 @@ pub struct Inputs {
     /// Whether the recipe hides planted faults, so that none are planted.
     blind: bool,
     against: Against,
-    /// What the check said of planted faults, once it was asked.
-    proof: RefCell<Option<Trials>>,
+    /// What a full check of a few rows says of faults planted into the right product, once it was asked.
+    sizes: OnceCell<Result<Rc<[FaultTrial]>, String>>,
+    /// What a sampled check said of faults in outputs that were looked at: equal bytes, looked at under an equal tile, need no second trial.
+    proven: RefCell<HashMap<(blake3::Hash, (usize, usize)), Rc<[FaultTrial]>>>,
 }
 
 /// What outputs are checked against.
@@ -54,14 +58,6 @@ enum Against {
     Whole(Reference<Arc<Matrix>>),
     /// Sums and a sample of elements, above the size of a full check.
     Sums(Checksums<Arc<Matrix>>),
-}
-
-/// What a check said of planted faults.
-struct Trials {
-    /// The smallest error that the check would have seen in the output into which they were planted, 0 for a full
-    /// check: it grows with the output's own rounding errors, which hide others.
-    visible: f64,
-    trials: Rc<[FaultTrial]>,
 }
 
 impl Inputs {
@@ -83,7 +79,8 @@ impl Inputs {
             shape: part.shape,
             blind: self.blind,
             against: Against::Whole(part),
-            proof: RefCell::new(None),
+            sizes: OnceCell::new(),
+            proven: RefCell::default(),
         })
     }
 }
@@ -97,7 +94,7 @@ pub struct View {
     pub method: GateMethod,
     /// Error of the worst witness element in units in the last place, rounded up to three digits.
     pub ulps: Option<f64>,
-    /// Smallest relative single-element error that a sampled check would have seen.
+    /// Smallest relative single-element error that a sampled check would have seen; none where it stopped at an element that is wrong.
     pub visible: Option<f64>,
     /// Witness elements: row, column, code; the worst one included.
     pub witness: Vec<(u32, u32, u64)>,
@@ -107,22 +104,28 @@ pub struct View {
     pub sums: Option<Suspicious>,
     /// Whether the residual lies outside the tolerance.
     pub outside: bool,
+    /// Whether it lies beyond the plan's coarse cap too; for integers, whether it is not 0.
+    pub beyond: bool,
+    /// What a sampled check said of faults planted into this very output; none where it did not let the output pass as it is.
+    pub trials: Option<Rc<[FaultTrial]>>,
 }
 
 impl View {
-    /// Whether nothing speaks against the output.
+    /// Whether the output may come out `right` or `imprecise`.
     fn passes(&self) -> bool {
-        matches!(self.check, Check::Residual(_)) && !self.outside && self.sums.is_none()
+        let residual = matches!(self.check, Check::Residual(_));
+        residual && self.sums.is_none() && (!self.beyond || self.operands.is_some())
     }
 
     /// Whether this look is worse than an earlier one.
     pub fn worse_than(&self, other: &View) -> bool {
         let rank = |view: &View| match view.check {
-            Check::Unwritten(_) => (5, 0.0),
-            Check::NonFinite(_) => (4, 0.0),
-            Check::Residual(error) if view.outside && view.operands.is_none() => (3, error),
-            Check::Residual(error) if view.outside => (2, error),
-            Check::Residual(error) => (u8::from(view.sums.is_some()), error),
+            Check::Unwritten(_) => (6, 0.0),
+            Check::NonFinite(_) => (5, 0.0),
+            Check::Residual(error) if view.beyond && view.operands.is_none() => (4, error),
+            Check::Residual(error) if view.sums.is_some() => (3, error),
+            Check::Residual(error) if view.outside && view.operands.is_none() => (2, error),
+            Check::Residual(error) => (u8::from(view.outside), error),
         };
         rank(self) > rank(other)
     }
@@ -183,7 +186,8 @@ impl Gatekeeper {
             shape,
             blind: recipe.is_blind(),
             against,
-            proof: RefCell::new(None),
+            sizes: OnceCell::new(),
+            proven: RefCell::default(),
         });
         self.inputs.insert(key, Rc::clone(&inputs));
         Ok(inputs)
@@ -197,43 +201,39 @@ impl Gatekeeper {
 
     /// Looks at an output; `tile` is rows × columns of the launch tile that made it, whose edges are looked at.
     ///
-    /// A sampled check that finds nothing is put to the proof on this very output, unless it already was on one whose
-    /// rounding errors hide as much.
+    /// A sampled check that lets an output pass is put to the proof on this very output.
     ///
     /// # Errors
     /// Why it is no output of this product: other extents, another format.
     pub fn look(&self, inputs: &Inputs, output: &Matrix, tile: (usize, usize)) -> Result<View, String> {
-        let mut view = self.view(inputs, output, tile, places::witness(inputs.shape, tile, self.seed))?;
-        if view.outside && !inputs.triple.is_integer() {
-            let (a, b) = (|row, k| inputs.a.get(row, k), |k, col| inputs.b.get(k, col));
-            let Inputs { triple, tolerance, .. } = *inputs;
-            view.operands = gate::operands_cut(triple, tolerance, &view.witness, a, b, inputs.shape.k);
-        }
-        if let Some(visible) = view.visible.filter(|_| view.passes() && !inputs.blind) {
-            let proven = inputs.proof.borrow().as_ref().is_some_and(|proof| proof.visible >= visible);
-            if !proven {
-                let base = faults::Base { a: &inputs.a, b: &inputs.b, output };
-                let rows = faults::rows(inputs.shape.m, self.seed);
-                let trials = base.trials(&rows, self.seed, |faulty| self.trial(inputs, faulty, tile))?;
-                *inputs.proof.borrow_mut() = Some(Trials { visible, trials: trials.into() });
-            }
+        let mut view = self.view(inputs, output, tile)?;
+        if view.method == GateMethod::Sampled && view.passes() && !inputs.blind {
+            view.trials = Some(self.proof(inputs, output, tile)?);
         }
         Ok(view)
     }
 
-    /// What the check says of an output, before anything explains it; `elements` are looked at besides the worst.
-    fn view(
-        &self,
-        inputs: &Inputs,
-        output: &Matrix,
-        tile: (usize, usize),
-        mut elements: BTreeSet<(usize, usize)>,
-    ) -> Result<View, String> {
-        let Inputs { triple, tolerance, .. } = *inputs;
+    /// What the check says of an output.
+    ///
+    /// Errors beyond the cap may still come from operands that were cut. A sampled check looks again then, as if there was no
+    /// cap, for elements that the cut does not explain.
+    fn view(&self, inputs: &Inputs, output: &Matrix, tile: (usize, usize)) -> Result<View, String> {
+        let view = self.view_within(inputs, output, tile, self.thresholds.coarse_cap)?;
+        if view.method == GateMethod::Sampled && view.beyond && view.operands.is_some() {
+            return self.view_within(inputs, output, tile, f64::INFINITY);
+        }
+        Ok(view)
+    }
+
+    /// The same with errors up to `cap` told but not called wrong by a sampled check.
+    fn view_within(&self, inputs: &Inputs, output: &Matrix, tile: (usize, usize), cap: f64) -> Result<View, String> {
+        let Inputs { triple, tolerance, shape, .. } = *inputs;
+        let mut elements = places::witness(shape, tile, self.seed);
         let (worst, sampled) = match &inputs.against {
             Against::Whole(whole) => (whole.compare(output, tolerance).map_err(|e| e.to_string())?, None),
             Against::Sums(sums) => {
-                let check = sums.check(output, tolerance, SAMPLED, tile).map_err(|e| e.to_string())?;
+                let check = sums.check(output, tolerance, cap, SAMPLED, tile).map_err(|e| e.to_string())?;
+                elements.extend(scan::scan(inputs, output));
                 (check.elements, Some(check))
             }
         };
@@ -245,47 +245,66 @@ impl Gatekeeper {
             witness.push((row as u32, column as u32, code));
             look.take(Element { row, column }, code, inputs.exact(row, column).ok().as_ref());
         }
+        let (a, b) = (|row, k| inputs.a.get(row, k), |k, col| inputs.b.get(k, col));
+        let cut = || gate::operands_cut(triple, tolerance, &witness, a, b, shape.k);
         let outside = look.is_outside();
+        let cap = if triple.is_integer() { 0.0 } else { self.thresholds.coarse_cap };
         let suspicious = |check: &SampledCheck| Suspicious { rows: check.rows.len(), columns: check.columns.len() };
+        let left = |check: &&SampledCheck| !check.stopped && !(check.rows.is_empty() && check.columns.is_empty());
         Ok(View {
             check: look.check(),
             method: if sampled.is_some() { GateMethod::Sampled } else { GateMethod::Full },
             ulps: look.ulps(),
-            visible: sampled.as_ref().map(|check| round_up_3(check.smallest_visible_relative)),
+            visible: sampled
+                .as_ref()
+                .filter(|check| !check.stopped)
+                .map(|check| round_up_3(check.smallest_visible_relative)),
+            operands: if outside && !triple.is_integer() { cut() } else { None },
             witness,
-            operands: None,
-            sums: sampled.as_ref().filter(|check| !check.passes() && !outside).map(suspicious),
+            sums: sampled.as_ref().filter(left).map(suspicious),
             outside,
+            beyond: outside && look.error().is_some_and(|error| error > cap),
+            trials: None,
         })
+    }
+
+    /// What a sampled check says of faults planted into an output.
+    fn proof(&self, inputs: &Inputs, output: &Matrix, tile: (usize, usize)) -> Result<Rc<[FaultTrial]>, String> {
+        let key = (blake3::hash(&output.bytes), tile);
+        if let Some(trials) = inputs.proven.borrow().get(&key) {
+            return Ok(Rc::clone(trials));
+        }
+        let base = faults::Base { a: &inputs.a, b: &inputs.b, output };
+        let rows = faults::rows(inputs.shape.m, self.seed);
+        let trials: Rc<[FaultTrial]> = base.trials(&rows, self.seed, |faulty| self.trial(inputs, faulty, tile))?.into();
+        inputs.proven.borrow_mut().insert(key, Rc::clone(&trials));
+        Ok(trials)
     }
 
     /// What the check says of an output with a planted fault. That it stands in the way of `right` is for the judge to say.
     fn trial(&self, inputs: &Inputs, faulty: &Matrix, tile: (usize, usize)) -> Result<faults::Said, String> {
-        let view = self.view(inputs, faulty, tile, BTreeSet::new())?;
+        let view = self.view(inputs, faulty, tile)?;
         Ok(match view.check {
             Check::Residual(error) => (error, view.sums),
             Check::NonFinite(_) | Check::Unwritten(_) => (f64::INFINITY, view.sums),
         })
     }
 
-    /// What the check says of planted faults.
+    /// What a full check of a few rows says of faults planted into the right product.
     ///
-    /// A sampled check is proven by a look at an output that passes. Where none did, only the faults' own size matters, to
-    /// say which of them a wider limit would not have seen, and a full check of a few rows tells it.
-    fn proof(&self, inputs: &Inputs) -> Result<Rc<[FaultTrial]>, String> {
-        if let Some(proof) = inputs.proof.borrow().as_ref() {
-            return Ok(Rc::clone(&proof.trials));
-        }
-        let rows = faults::rows(inputs.shape.m, self.seed);
-        let part = inputs.rows(&rows)?;
-        let Against::Whole(right) = &part.against else { return Err("rows of a product have a reference".into()) };
-        let output = faults::rounded(right);
-        let base = faults::Base { a: &part.a, b: &part.b, output: &output };
-        let all: Vec<usize> = (0..rows.len()).collect();
-        let trials: Rc<[FaultTrial]> = base.trials(&all, self.seed, |faulty| self.trial(&part, faulty, TILE))?.into();
-        let visible = if matches!(inputs.against, Against::Whole(_)) { 0.0 } else { -1.0 };
-        *inputs.proof.borrow_mut() = Some(Trials { visible, trials: Rc::clone(&trials) });
-        Ok(trials)
+    /// That is the proof of a full check, which says of an element what it says whatever the others are. Of an output that a
+    /// sampled check does not let pass it tells whether its limit means anything.
+    fn sizes(&self, inputs: &Inputs) -> Result<Rc<[FaultTrial]>, String> {
+        let sizes = || {
+            let rows = faults::rows(inputs.shape.m, self.seed);
+            let part = inputs.rows(&rows)?;
+            let Against::Whole(right) = &part.against else { return Err("rows of a product have a reference".into()) };
+            let output = faults::rounded(right);
+            let base = faults::Base { a: &part.a, b: &part.b, output: &output };
+            let all: Vec<usize> = (0..rows.len()).collect();
+            Ok(base.trials(&all, self.seed, |faulty| self.trial(&part, faulty, TILE))?.into())
+        };
+        inputs.sizes.get_or_init(sizes).clone()
     }
 
     /// Judges a cell by the worse of what was seen before and after timing, so that outcome, reason and witness speak of the
@@ -294,7 +313,11 @@ impl Gatekeeper {
         let worse_after = after.filter(|after| after.worse_than(before));
         let view = worse_after.unwrap_or(before);
         // Without trials no output is right.
-        let trials = if inputs.blind { Rc::default() } else { self.proof(inputs).unwrap_or_default() };
+        let trials = match &view.trials {
+            Some(trials) => Rc::clone(trials),
+            None if inputs.blind => Rc::default(),
+            None => self.sizes(inputs).unwrap_or_default(),
+        };
         gate::judge(&Gate {
             triple: identity.triple,
             tolerance: gate_tolerance(inputs.tolerance),

@@ -1,6 +1,7 @@
 //! Does the gate tell right outputs from wrong ones, whichever way it checks?
 
 use super::*;
+use rigel_ledger::plan::Plan;
 use rigel_ledger::rows::{CacheState, Work};
 use rigel_ledger::{Outcome, Probe};
 use rigel_numerics::sample::sample;
@@ -25,15 +26,7 @@ fn identity(recipe: Recipe) -> Identity {
 
 /// A gatekeeper that compares every element of products up to `full_check` multiplications.
 fn gatekeeper(full_check: u64) -> Gatekeeper {
-    let thresholds = Thresholds {
-        accelerated: 1.5,
-        win: 1.1,
-        same: [0.9, 1.1],
-        ceiling_share: 0.6,
-        plateau: 0.02,
-        coarse_cap: 0.01,
-        full_check,
-    };
+    let thresholds = Thresholds { full_check, ..Plan::planted("gate").thresholds };
     Gatekeeper::new(11, thresholds)
 }
 
@@ -166,41 +159,79 @@ fn a_blind_product_is_judged_by_its_own_residual() {
     }
 }
 
-/// The error that the proven output's check would have seen, and what was said of each planted fault.
-fn proof(inputs: &Inputs) -> (f64, Vec<FaultTrial>) {
-    let proof = inputs.proof.borrow();
-    let proof = proof.as_ref().unwrap();
-    (proof.visible, proof.trials.to_vec())
-}
-
 #[test]
-fn a_sampled_check_is_proven_on_an_output_that_passes_and_again_on_a_noisier_one() {
+fn a_sampled_check_is_proven_on_every_output_that_it_lets_pass() {
     let mut gatekeeper = gatekeeper(0);
     let inputs = gatekeeper.inputs(&identity(Recipe::NearNormal)).unwrap();
     let fine = right(&inputs);
     let mut wrong = fine.clone();
     wrong.set(3, 3, element(&inputs, (3, 3), 0.4));
-    gatekeeper.look(&inputs, &wrong, TILE).unwrap();
-    assert!(inputs.proof.borrow().is_none(), "an output that does not pass proves nothing");
-    gatekeeper.look(&inputs, &fine, TILE).unwrap();
-    let (quiet, trials) = proof(&inputs);
+    assert!(gatekeeper.look(&inputs, &wrong, TILE).unwrap().trials.is_none(), "a wrong output proves nothing");
+    let quiet = gatekeeper.look(&inputs, &fine, TILE).unwrap();
+    let trials = quiet.trials.as_ref().unwrap();
     // 200×40 times 40×150: B has no transpose to be read as.
     let impossible: Vec<_> = trials.iter().filter(|t| t.error.is_none()).map(|t| t.fault).collect();
     assert_eq!(impossible, [gate::PlantedFault::TransposedB]);
     assert!(trials.iter().filter_map(|t| t.error).all(|error| error > inputs.tolerance.relative), "{trials:?}");
-    let mut noisy = fine.clone();
-    for row in 0..SHAPE.m {
-        for col in 0..SHAPE.n {
-            let sign = if (row * 31 + col * 17) % 7 < 3 { 0.1 } else { -0.1 };
-            noisy.set(row, col, element(&inputs, (row, col), sign * inputs.tolerance.relative));
+    for noise in [0.1 * inputs.tolerance.relative, 2e-3] {
+        let view = gatekeeper.look(&inputs, &noisy(&inputs, noise), TILE).unwrap();
+        assert!(view.passes() && view.trials.is_some() && view.visible > quiet.visible, "{view:?}");
+        let again = gatekeeper.look(&inputs, &fine, TILE).unwrap();
+        let shared = Rc::ptr_eq(again.trials.as_ref().unwrap(), quiet.trials.as_ref().unwrap());
+        assert!(shared, "what is proven of equal bytes is kept, and is theirs alone");
+    }
+}
+
+/// The right output, off by `noise` of Σ|a||b| in either direction.
+fn noisy(inputs: &Inputs, noise: f64) -> Matrix {
+    let mut noisy = right(inputs);
+    for (row, col) in (0..SHAPE.m).flat_map(|row| (0..SHAPE.n).map(move |col| (row, col))) {
+        let sign = if (row * 31 + col * 17) % 7 < 3 { 1.0 } else { -1.0 };
+        noisy.set(row, col, element(inputs, (row, col), sign * noise));
+    }
+    noisy
+}
+
+#[test]
+fn a_narrow_output_with_one_bad_element_is_wrong_and_its_neighbours_do_not_matter() {
+    for noise in [1e-4, 2e-3] {
+        let mut gatekeeper = gatekeeper(0);
+        let identity = identity(Recipe::NearNormal);
+        let inputs = gatekeeper.inputs(&identity).unwrap();
+        let narrow = noisy(&inputs, noise);
+        let fine = gatekeeper.look(&inputs, &right(&inputs), TILE).unwrap();
+        let clean = gatekeeper.look(&inputs, &narrow, TILE).unwrap();
+        let outcome = |view: &View| gatekeeper.judge(&identity, &inputs, view, None).outcome;
+        assert_eq!((outcome(&fine), outcome(&clean)), (Outcome::Right, Outcome::Imprecise), "{clean:?}");
+        for place in [(31, 77), (64, 65), (199, 101), (90, 3)].into_iter().filter(|&place| unseen(11, place)) {
+            for code in
+                [element(&inputs, place, 0.25), element(&inputs, place, 0.1), 0x7FC0_0000, 0x7F80_0000, 0xA5A5_A5A5]
+            {
+                let mut wrong = narrow.clone();
+                wrong.set(place.0, place.1, code);
+                let view = gatekeeper.look(&inputs, &wrong, TILE).unwrap();
+                assert_eq!(outcome(&view), Outcome::Wrong, "{noise} {place:?} {code:x}: {view:?}");
+                assert!(view.witness.contains(&(place.0 as u32, place.1 as u32, code)));
+                assert!(view.worse_than(&clean) && view.worse_than(&fine));
+            }
         }
     }
-    let view = gatekeeper.look(&inputs, &noisy, TILE).unwrap();
-    assert!(view.passes(), "{view:?}");
-    let (loud, _) = proof(&inputs);
-    assert!(loud > quiet);
-    gatekeeper.look(&inputs, &fine, TILE).unwrap();
-    assert_eq!(proof(&inputs).0, loud, "what is seen amid more noise need not be proven again");
+}
+
+#[test]
+fn sums_of_a_narrow_output_that_no_element_explains_are_mistrusted() {
+    let mut gatekeeper = gatekeeper(0);
+    let identity = identity(Recipe::NearNormal);
+    let inputs = gatekeeper.inputs(&identity).unwrap();
+    let mut narrow = noisy(&inputs, 1e-5);
+    let clean = gatekeeper.look(&inputs, &narrow, TILE).unwrap();
+    for place in (20..60).flat_map(|row| (0..SHAPE.n).map(move |col| (row, col))).filter(|&p| unseen(11, p)) {
+        narrow.set(place.0, place.1, element(&inputs, place, 5e-3));
+    }
+    let view = gatekeeper.look(&inputs, &narrow, TILE).unwrap();
+    let judgement = gatekeeper.judge(&identity, &inputs, &view, None);
+    assert_eq!(judgement.outcome, Outcome::Mistrusted, "{judgement:?}");
+    assert!(judgement.reason.starts_with(Suspicious::PREFIX) && view.visible.is_some() && view.worse_than(&clean));
 }
 
 #[test]

@@ -1,0 +1,38 @@
+//! Which elements of a whole output give it away by their codes alone?
+
+use super::Inputs;
+use rigel_ledger::gate::POISON;
+use rigel_numerics::Matrix;
+use rigel_numerics::decode_row::decode_row;
+
+/// At most so many elements that look poisoned are computed exactly: in narrow formats right elements may look so.
+const POISONED: usize = 64;
+
+/// The first element that is infinite or NaN, and the first that still holds the poison although its product is another; of order
+/// m·n, since sums and samples need not meet a single one.
+///
+/// Misleads where more than [`POISONED`] right elements hold the poison's code before one that is unwritten: that one is
+/// left to the sums.
+pub(super) fn scan(inputs: &Inputs, output: &Matrix) -> Vec<(usize, usize)> {
+    let format = output.format;
+    let poison = format.decode(u64::from_ne_bytes([POISON; 8]) & format.code_mask());
+    let mut values = vec![0.0; output.cols];
+    let (mut not_finite, mut poisoned) = (None, Vec::new());
+    for row in 0..output.rows {
+        decode_row(format, output.row(row), &mut values);
+        for (col, &value) in values.iter().enumerate() {
+            if value == poison && poisoned.len() < POISONED {
+                poisoned.push((row, col));
+            } else if !value.is_finite() {
+                not_finite = not_finite.or(Some((row, col)));
+            }
+        }
+    }
+    let unwritten = poisoned.into_iter().find(|&(row, col)| {
+        let allowed = |dot: rigel_numerics::exact::Dot| {
+            dot.sum.difference(format, output.get(row, col)) <= inputs.tolerance.allowed(dot.magnitude.to_f64())
+        };
+        !inputs.exact(row, col).is_ok_and(allowed)
+    });
+    not_finite.into_iter().chain(unwritten).collect()
+}
