@@ -142,7 +142,8 @@ Examples:
   rigel run                                       one minute on this processor
   rigel run --preset paper --out data/mine/paper  the study's throughput cells
   rigel run --filter \"avx512 bf16\" --axis shape=1024
-  rigel run --device sim:hostile --timeout 2      crashes and hangs become rows
+  rigel run --device sim:hostile --axis shape=512 --timeout 2
+                                                  crashes and hangs become rows
   rigel run --partition slice:2/8 --out shard2    then: rigel merge all shard*
   rigel run --fail-on wrong,crashed,hung          for continuous integration
 
@@ -278,8 +279,8 @@ pub struct FiguresArgs {
 #[command(after_help = "\
 Examples:
   rigel report runs/quick-cpu                        write runs/quick-cpu/report.html
-  rigel report data/epyc/paper --readme README.md    renew the findings table between its markers
-  rigel report data/epyc/paper --check               end with code 1 if a byte would change")]
+  rigel report data/cpu/paper --readme README.md     renew the findings table between its markers
+  rigel report data/cpu/paper --check                end with code 1 if a byte would change")]
 pub struct ReportArgs {
     /// Run directory.
     pub run: PathBuf,
