@@ -52,6 +52,32 @@ const WRONG: [(&str, &str); 7] = [
     ("130x100x64", r#"{ wrong = "not-a-number" }"#),
 ];
 const RIGHT: &str = "160x144x256";
+const RECIPES: &str = r#"["near-normal", "constant", "zeros"]"#;
+
+/// Two paths of the same device that are narrower than they declare, so that all elements lie outside the tolerance.
+const NARROW: &str = r#"
+[[path.triple]]
+triple = "f32,f32->f32"
+advertised = true
+source = "invented"
+rate = 1e12
+arithmetic = { operands-cut = { bits = 11 } }
+[[path.triple]]
+triple = "e5m2,e5m2->f32"
+advertised = true
+source = "invented"
+rate = 2e12
+arithmetic = { aligned-blocks = { terms = 32, fraction_bits = 9, output_bits = 10 } }
+"#;
+
+/// Shapes at which one element or two are wrong among those of a narrow path.
+const HIDDEN: [(&str, &str); 5] = [
+    ("144x112x64", r#"{ wrong = { perturbed = { by = 0.25 } } }"#),
+    ("300x260x64", r#"{ wrong = { perturbed = { by = 0.25 } } }"#),
+    ("512x512x64", r#"{ wrong = { perturbed = { by = 0.25 } } }"#),
+    ("512x500x64", r#"{ wrong = "not-a-number" }"#),
+    ("500x512x64", r#"{ wrong = "swapped" }"#),
+];
 
 /// What a preset takes from its backend. The device has one path, so no baseline is there.
 const RIVALS: &str = r#"
@@ -66,14 +92,15 @@ c = "simdgroup_matrix"
 d = "mma.sync"
 "#;
 
-/// Every product of a campaign whose full check ends at so many multiplications; verified.
-fn products(dir: &Path, full_check: u64) -> Vec<Value> {
-    let mut truth = TRUTH.to_owned();
-    for (shape, effect) in WRONG {
+/// Every product of a campaign over the wrong shapes and the right one whose full check ends at so many
+/// multiplications; verified.
+fn products(dir: &Path, truth: &str, wrong: &[(&str, &str)], recipes: &str, full_check: u64) -> Vec<Value> {
+    let mut truth = truth.to_owned();
+    for (shape, effect) in wrong {
         truth.push_str(&format!("\n[[fault]]\nshape = \"{shape}\"\neffect = {effect}\n"));
     }
     std::fs::write(dir.join("truth.toml"), truth).unwrap();
-    let shapes: Vec<String> = WRONG.iter().map(|(shape, _)| *shape).chain([RIGHT]).map(|s| format!("{s:?}")).collect();
+    let shapes: Vec<String> = wrong.iter().map(|(shape, _)| *shape).chain([RIGHT]).map(|s| format!("{s:?}")).collect();
     let mut plan = include_str!("../crates/study/src/presets/quick.toml").to_owned();
     for (key, value) in [
         ("probes = ", "[\"throughput\"]".to_owned()),
@@ -87,7 +114,7 @@ fn products(dir: &Path, full_check: u64) -> Vec<Value> {
     let (before, throughput) = plan.split_once("[throughput]").expect("a section");
     let throughput = throughput
         .replace("[\"384x384x384\"]", &format!("[{}]", shapes.join(", ")))
-        .replace("[\"near-normal\"]", "[\"near-normal\", \"constant\", \"zeros\"]");
+        .replace("[\"near-normal\"]", recipes);
     std::fs::write(dir.join("plan.toml"), format!("{before}[throughput]{throughput}{RIVALS}")).unwrap();
     let out = dir.join("run");
     let run = rigel()
@@ -108,7 +135,7 @@ fn products(dir: &Path, full_check: u64) -> Vec<Value> {
 fn either_check_gives_every_device_its_due() {
     for (full_check, method) in [(0, "sampled"), (1 << 33, "full")] {
         let dir = tempfile::tempdir().unwrap();
-        let rows = products(dir.path(), full_check);
+        let rows = products(dir.path(), TRUTH, &WRONG, RECIPES, full_check);
         let mut counts = [0; 4];
         for row in &rows {
             let (shape, outcome) = (row["shape"].as_str().unwrap(), row["outcome"].as_str().unwrap());
@@ -132,7 +159,9 @@ fn either_check_gives_every_device_its_due() {
             }
             assert_eq!(row["gate"], method, "{row}");
             let visible = row["gate_visible"].as_f64();
-            assert_eq!(visible.is_some(), method == "sampled", "{row}");
+            // Of a wrong output a sampled check may have seen enough before it knew what it would have seen.
+            assert!(visible.is_none() || method == "sampled", "{row}");
+            assert!(visible.is_some() || method == "full" || outcome == "wrong", "{row}");
             if shape != RIGHT {
                 assert_eq!(outcome, "wrong", "{row}");
                 counts[1] += 1;
@@ -148,5 +177,28 @@ fn either_check_gives_every_device_its_due() {
         // Six processes each of what takes part in its block; a wrong product stops at its pilot.
         assert_eq!((counts[1], counts[2], counts[3]), (3 * WRONG.len(), 6, 12), "{method}");
         assert!(counts[0] >= 2 * 3 * 6, "{method}: {counts:?}");
+    }
+}
+
+#[test]
+fn no_check_takes_a_wrong_element_for_one_of_a_narrow_path() {
+    for full_check in [0, 1 << 33] {
+        let dir = tempfile::tempdir().unwrap();
+        let truth = format!("{TRUTH}{NARROW}");
+        let rows = products(dir.path(), &truth, &HIDDEN, r#"["near-normal"]"#, full_check);
+        let (mut caught, mut narrow) = (0, 0);
+        for row in rows.iter().filter(|row| row["outcome"] != "absent") {
+            let (shape, outcome) = (row["shape"].as_str().unwrap(), row["outcome"].as_str().unwrap());
+            if shape == RIGHT {
+                let exact =
+                    row["triple"].as_str().unwrap().starts_with(['f', 'u', 'i']) && row["triple"] != "f32,f32->f32";
+                assert_eq!(outcome, if exact { "right" } else { "imprecise" }, "{row}");
+                narrow += usize::from(!exact);
+                continue;
+            }
+            assert!(["wrong", "mistrusted"].contains(&outcome), "{full_check}: {row}");
+            caught += 1;
+        }
+        assert_eq!((caught, narrow), (5 * HIDDEN.len(), 3 * 6), "{full_check}");
     }
 }

@@ -8,7 +8,8 @@
 //! 3. A planted fault that the tolerance lets pass: `mistrusted`, naming the fault. The check could not have failed,
 //!    so a small residual proves nothing.
 //! 4. Both residuals inside the tolerance: `right`. But where row or column sums of a sampled check stay outside their
-//!    bound: `mistrusted`, the reason beginning with `sums:`, here and under rules 5 and 6. Something is off, and the element was not found.
+//!    bound: `mistrusted`, the reason beginning with `sums:`, here and under rules 5 and 6. Something is off, and the
+//!    element was not found.
 //! 5. Outside it, but what remains is explained by operands that were cut to a narrower format first (a triple that
 //!    declares f32 only): `imprecise`, the reason beginning with `operands:`. It names the planted faults beside which
 //!    nothing worse was found than without them.
