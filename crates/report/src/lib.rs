@@ -23,6 +23,7 @@ mod theme;
 mod verdicts;
 
 pub use figure::Figure;
+pub use figures::layout::{LayoutPicture, layout_picture};
 pub use kind::Kind;
 pub use markdown::findings_markdown;
 pub use page::page;

@@ -3,6 +3,8 @@
 mod distribution;
 mod error;
 mod ladder;
+mod lane_colour;
+pub(crate) mod layout;
 mod pooled;
 mod ratios;
 mod rows;
