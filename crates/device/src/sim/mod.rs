@@ -24,6 +24,7 @@ pub mod states;
 pub mod timeline;
 pub mod truth;
 pub mod unit;
+mod unit_choice;
 mod unit_deviating;
 pub mod unit_deviation;
 pub mod unit_draw;

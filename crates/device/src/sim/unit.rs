@@ -6,7 +6,8 @@
 
 use super::check::{BadTruth, refused};
 use super::random::key;
-use super::unit_deviating::{Deviating, hash_bytes};
+use super::unit_choice::{data_word, hash_bytes, inputs_word};
+use super::unit_deviating::Deviating;
 use super::unit_deviation::Chosen;
 use super::unit_engine::{Engine, Tile};
 use super::unit_registers::{Registers, Sources};
@@ -41,8 +42,10 @@ pub(super) struct Spot {
     pub lane: Option<usize>,
     /// Its number among all elements that the unit has computed.
     pub number: u64,
-    /// What the tile before held; `None` for the first of a batch.
+    /// What the tile before held; `None` for the first of a batch, and where no deviation asks.
     pub neighbour: Option<u64>,
+    /// What goes into it; 0 where no deviation asks.
+    pub data: u64,
 }
 
 impl SimUnit {
@@ -114,10 +117,15 @@ impl SimUnit {
             return Ok(d);
         }
         let Shape { m, n, .. } = self.spec.shape;
+        let asked = self.chooses(Chosen::Data);
+        let words =
+            |count, of: &dyn Fn(usize) -> u64| if asked { (0..count).map(of).collect() } else { vec![0; count] };
+        let (rows, columns) = (words(m, &|i| tile.row_word(i)), words(n, &|j| tile.column_word(j)));
         for (row, column) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
             let at = row * n + column;
             let lane = self.registers.as_ref().map(|registers| registers.lane_of[at]);
-            let spot = Spot { row, column, lane, number: first + at as u64, neighbour };
+            let data = if asked { data_word(rows[row], columns[column], tile.c.get(row, column)) } else { 0 };
+            let spot = Spot { row, column, lane, number: first + at as u64, neighbour, data };
             let code = self.deviated(d.get(row, column), spot, &|| tile.inputs(row, column))?;
             d.set(row, column, code);
         }
@@ -132,20 +140,21 @@ impl SimUnit {
         let each = sources.outputs.len() as u64;
         let launches = d.rows / lanes;
         let unit = &*self;
-        let chooses_by_neighbour = unit.needs_neighbours();
+        let (by_neighbour, by_data) = (unit.chooses(Chosen::Neighbour), unit.chooses(Chosen::Data));
         d.bytes.par_chunks_mut(lanes * width).enumerate().try_for_each_init(
             || unit.engine.scratch(),
             |scratch, (t, registers)| {
                 let before =
                     |x: &Matrix| hash_bytes(&x.bytes[(t - 1) * x.bytes.len() / launches..t * x.bytes.len() / launches]);
-                let neighbour = (t > 0 && chooses_by_neighbour).then(|| {
+                let neighbour = (t > 0 && by_neighbour).then(|| {
                     mix(before(operands.a) ^ before(operands.b).rotate_left(21) ^ before(operands.c).rotate_left(42))
                 });
                 for (i, &((lane, slot), (row, column))) in sources.outputs.iter().enumerate() {
                     let inputs = sources.inputs(operands, (t, lanes), i);
                     let code = unit.engine.dot(scratch, inputs.codes())?;
                     let number = unit.computed + t as u64 * each + i as u64;
-                    let spot = Spot { row, column, lane: Some(lane as usize), number, neighbour };
+                    let data = if by_data { inputs_word(&inputs) } else { 0 };
+                    let spot = Spot { row, column, lane: Some(lane as usize), number, neighbour, data };
                     let code = unit.deviated(code, spot, &|| inputs.clone())?;
                     packing::set(format, &mut registers[lane as usize * width..][..width], slot as usize, code);
                 }
@@ -156,8 +165,9 @@ impl SimUnit {
         Ok(d)
     }
 
-    fn needs_neighbours(&self) -> bool {
-        self.deviating.iter().any(|deviating| deviating.chosen() == Chosen::Neighbour)
+    /// Whether some deviation is chosen so.
+    fn chooses(&self, by: Chosen) -> bool {
+        self.deviating.iter().any(|deviating| deviating.chosen() == by)
     }
 }
 
@@ -172,10 +182,10 @@ impl Unit for SimUnit {
         let mut d = operands.c.clone();
         let bytes = m * Matrix::row_bytes(d.format, n);
         let (unit, each) = (&*self, (m * n) as u64);
-        let chooses_by_neighbour = unit.needs_neighbours();
+        let by_neighbour = unit.chooses(Chosen::Neighbour);
         d.bytes.par_chunks_mut(bytes).enumerate().with_min_len(1 + 4096 / (m * n * k)).try_for_each(|(t, out)| {
             let tile = Tile::of(operands, t, extents);
-            let neighbour = (t > 0 && chooses_by_neighbour).then(|| Tile::of(operands, t - 1, extents).hash());
+            let neighbour = (t > 0 && by_neighbour).then(|| Tile::of(operands, t - 1, extents).word());
             out.copy_from_slice(&unit.tile(&tile, unit.computed + t as u64 * each, neighbour)?.bytes);
             Ok::<(), Fault>(())
         })?;

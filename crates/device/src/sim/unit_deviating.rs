@@ -3,12 +3,12 @@
 use super::check::{BadTruth, refused};
 use super::unit::Spot;
 use super::unit_deviation::{Chosen, Deviation, Effect, Place};
-use super::unit_engine::{Engine, Tile};
+use super::unit_engine::Engine;
 use super::unit_truth::{PlantedModel, PlantedUnit};
 use crate::contract::Fault;
-use rigel_numerics::arithmetic::{DotInputs, Inputs, Model};
+use rigel_numerics::arithmetic::{DotInputs, Model};
 use rigel_numerics::random::{draw, mix};
-use rigel_numerics::{Format, Matrix, Shape};
+use rigel_numerics::{Format, Shape};
 
 /// A deviation made ready.
 #[derive(Debug, Clone)]
@@ -76,7 +76,7 @@ impl Deviating {
         }
         let word = match self.deviation.by {
             Chosen::Chance => draw(self.chance, spot.number),
-            Chosen::Data => mix(self.stream ^ hash(&inputs())),
+            Chosen::Data => mix(self.stream ^ spot.data),
             Chosen::Neighbour => match spot.neighbour {
                 Some(neighbour) => draw(self.stream ^ neighbour, (spot.row as u64) << 32 | spot.column as u64),
                 None => return Ok(code),
@@ -158,26 +158,4 @@ impl Act {
             }
         }
     }
-}
-
-/// A word that the inputs of an element determine.
-fn hash(inputs: &DotInputs) -> u64 {
-    let Inputs { a, b, c, a_scales, b_scales } = inputs.codes();
-    let words = a.iter().chain(b).chain(a_scales).chain(b_scales).copied();
-    words.fold(mix(c), |h, word| mix(h.rotate_left(7) ^ word))
-}
-
-impl Tile {
-    /// A word that the operands of the tile determine.
-    pub(super) fn hash(&self) -> u64 {
-        let of = |x: &Matrix| hash_bytes(&x.bytes);
-        mix(of(&self.a) ^ of(&self.b).rotate_left(21) ^ of(&self.c).rotate_left(42))
-    }
-}
-
-/// A word that bytes determine.
-pub(super) fn hash_bytes(bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let last = rest.iter().fold(bytes.len() as u64, |h, &byte| h << 8 | u64::from(byte));
-    words.iter().fold(mix(last), |h, word| mix(h.rotate_left(7) ^ u64::from_le_bytes(*word)))
 }

@@ -1,5 +1,6 @@
 //! How does a software unit compute an element of D by its model?
 
+use super::unit_choice::{column, row};
 use super::unit_truth::EvaluatedBy;
 use crate::contract::Fault;
 use crate::unit::Operands;
@@ -92,13 +93,11 @@ impl Tile {
 
     /// What goes into element (i, j).
     pub(super) fn inputs(&self, i: usize, j: usize) -> DotInputs {
-        let row = |x: &Matrix| (0..x.cols).map(|p| x.get(i, p)).collect::<Vec<u64>>();
-        let column = |x: &Matrix| (0..x.rows).map(|p| x.get(p, j)).collect::<Vec<u64>>();
         let (a_scales, b_scales) = match &self.scales {
-            Some((a, b)) => (row(a), column(b)),
+            Some((a, b)) => (row(a, i), column(b, j)),
             None => (Vec::new(), Vec::new()),
         };
-        DotInputs { a: row(&self.a), b: column(&self.b), c: self.c.get(i, j), a_scales, b_scales }
+        DotInputs { a: row(&self.a, i), b: column(&self.b, j), c: self.c.get(i, j), a_scales, b_scales }
     }
 }
 
