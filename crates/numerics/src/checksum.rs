@@ -4,23 +4,24 @@
 //! (Freivalds). Eight such vectors are taken for rows and eight for columns, in double-double, beside a seeded sample
 //! of elements that are computed exactly.
 //!
-//! Two limits count: the tolerance, and a wider one, the *cap*, up to which errors are told but not called wrong. The bound of
-//! a line follows from what rounding may do to it. Let δ be the line's errors. Σ δ·v is sub-Gaussian with
+//! Two limits count: the tolerance, and a wider one, the *cap*, up to which errors are told but not called wrong. The
+//! bound of a line follows from what rounding may do to it. Let δ be the line's errors. Σ δ·v is sub-Gaussian with
 //! variance |δ|², so the mean of its squares over 8 independent vectors exceeds 12·|δ|² with probability below
 //! (12·e^-11)^4 < 2·10^-15 (Chernoff). |δ| is taken as ρ · √(Σ|a||b| of the line summed · a bound on its largest), with
 //! ρ the largest relative residual among the sampled elements inside tolerance or cap, and at least one rounding to the
-//! output format where the output need not be exact. So a device that is narrower than it declares is held to its own errors. That calibration
-//! is an estimate: a line that exceeds its bound is `suspicious`, and every element in it is computed exactly. A line
-//! whose elements all lie inside tolerance or cap is cleared. Of many such lines those farthest off are
-//! followed so, one after another, until an element beyond both limits is found; the others stay suspicious.
+//! output format where the output need not be exact. So a device that is narrower than it declares is held to its own
+//! errors. That calibration is an estimate: a line that exceeds its bound is `suspicious`, and every element in it is
+//! computed exactly. A line whose elements all lie inside tolerance or cap is cleared. Of many such lines those
+//! farthest off are followed so, one after another, until an element beyond both limits is found; the others stay
+//! suspicious.
 //!
 //! A single wrong element adds its error to every one of the 8 sums of its row, and of its column. If it exceeds twice
-//! the bound of either, the other errors cannot hide it: [`SampledCheck::smallest_visible`]. Where that size lies beyond the limits,
-//! the lines farthest off, in units of their bounds, are followed whether they exceed them or not: an error that
-//! stands out from its line's is found so, though nobody promises it. Several errors
-//! within one row and one column can only hide each other by chance. It misleads where errors are systematic and each is below that size: such an output
-//! passes, and only the sampled elements bear on it. Integer sums are exact, compared modulo 2^width: any single wrong
-//! element is seen.
+//! the bound of either, the other errors cannot hide it: [`SampledCheck::smallest_visible`]. Where that size lies
+//! beyond the limits, the lines farthest off, in units of their bounds, are followed whether they exceed them or not:
+//! an error that stands out from its line's is found so, though nobody promises it. Several errors within one row and
+//! one column can only hide each other by chance. It misleads where errors are systematic and each is below that size:
+//! such an output passes, and only the sampled elements bear on it. Integer sums are exact, compared modulo 2^width:
+//! any single wrong element is seen.
 
 use crate::bound::{Tolerance, unit_roundoff};
 use crate::compare::{CompareError, Comparison, check_output, columns_of, rows_of};
@@ -44,8 +45,8 @@ pub struct SampledCheck {
     pub rows: Vec<usize>,
     /// Columns of the same kind.
     pub columns: Vec<usize>,
-    /// Whether lines were left because an element beyond tolerance and cap was already known. Then nothing is known of what the sums would
-    /// have seen.
+    /// Whether lines were left because an element beyond tolerance and cap was already known. Then nothing is known of
+    /// what the sums would have seen.
     pub stopped: bool,
     /// The size from which on the error |ĉ − c| of a single wrong element would have been seen, wherever it stood.
     ///
@@ -120,9 +121,9 @@ impl<M: Deref<Target = Matrix> + Sync> Checksums<M> {
 
     /// Checks an output, on all threads of the current pool; the result does not depend on them.
     ///
-    /// `cap` is the relative residual up to which errors outside the tolerance are told but not called wrong: 0 where there is no
-    /// such thing, ∞ where only what cannot be compared is wrong. Integers are compared exactly whatever it is. `elements` and
-    /// `tile` are those of [`sample`].
+    /// `cap` is the relative residual up to which errors outside the tolerance are told but not called wrong: 0 where
+    /// there is no such thing, ∞ where only what cannot be compared is wrong. Integers are compared exactly whatever it
+    /// is. `elements` and `tile` are those of [`sample`].
     ///
     /// # Errors
     /// [`CheckError::Output`] when the output is not of the triple's output format or of the product's extents.
@@ -226,8 +227,8 @@ impl Judge<'_> {
         Noise { relative: inside.filter(|r| r.is_finite()).fold(rounding, f64::max), absolute }
     }
 
-    /// Compares every element of the lines farthest off with its exact sum: of those that exceed their bound or, where bounds are
-    /// `wide`, of any.
+    /// Compares every element of the lines farthest off with its exact sum: of those that exceed their bound or, where
+    /// bounds are `wide`, of any.
     ///
     /// Few lines are compared all at once, many one after another, none once an element beyond the limit is known.
     fn follow(
@@ -237,7 +238,7 @@ impl Judge<'_> {
         seen: &mut Seen,
         compare: impl Fn(&[usize]) -> Result<Compared, CheckError>,
     ) -> Result<Followed, CheckError> {
-        let suspicious = lines.iter().take_while(|line| line.is_suspicious()).count();
+        let suspicious = lines.iter().filter(|line| line.suspicious).count();
         let many = suspicious > FOLLOWED;
         let drawn = if many || wide { FOLLOWED.min(lines.len()) } else { suspicious };
         let order: Vec<usize> = lines.into_iter().map(|line| line.index).collect();
@@ -338,14 +339,10 @@ impl Seen {
 /// A line and how far off its sums are.
 struct Line {
     index: usize,
-    /// Root mean square of its sums' errors, in units of its bound; ∞ where they cannot be compared.
+    /// Whether they exceed their bound.
+    suspicious: bool,
+    /// Root mean square of their errors, in units of the bound; ∞ where they cannot be compared.
     off: f64,
-}
-
-impl Line {
-    fn is_suspicious(&self) -> bool {
-        self.off > 1.0
-    }
 }
 
 /// The rows of the output, or its columns.
@@ -375,27 +372,23 @@ impl Lines<'_> {
 
     /// All lines, those farthest off first.
     fn farthest(&self, found: &[Lanes], expected: &[Lanes], output: Format) -> Vec<Line> {
-        let off = |line: usize| {
-            let (found, expected) = (&found[line], &expected[line]);
+        let line = |index: usize| {
+            let (found, expected) = (&found[index], &expected[index]);
             if output.is_integer() {
                 let differs = |i| (integer(found, i) ^ integer(expected, i)) & output.code_mask() != 0;
-                return if (0..VECTORS).any(differs) { f64::INFINITY } else { 0.0 };
+                let suspicious = (0..VECTORS).any(differs);
+                return Line { index, suspicious, off: f64::from(u8::from(suspicious)) };
             }
             let squares = (0..VECTORS).map(|i| (found.high[i] - expected.high[i]) + (found.low[i] - expected.low[i]));
             let root = (squares.map(|d| d * d).sum::<f64>() / VECTORS as f64).sqrt();
-            let bound = self.bound(self.bounds[line]);
+            let bound = self.bound(self.bounds[index]);
             // A NaN or an infinity in the line makes its sums incomparable.
-            if root.is_nan() || bound.is_nan() {
-                return f64::INFINITY;
-            }
-            if root <= bound {
-                if root == 0.0 { 0.0 } else { root / bound }
-            } else {
-                (root / bound).max(1.0 + f64::EPSILON)
-            }
+            let suspicious = matches!(root.partial_cmp(&bound), None | Some(Ordering::Greater));
+            let (off, incomparable) = (root / bound, if suspicious { f64::INFINITY } else { 0.0 });
+            Line { index, suspicious, off: if off.is_nan() { incomparable } else { off } }
         };
-        let mut lines: Vec<Line> = (0..found.len()).map(|index| Line { index, off: off(index) }).collect();
-        lines.sort_by(|x, y| y.off.total_cmp(&x.off));
+        let mut lines: Vec<Line> = (0..found.len()).map(line).collect();
+        lines.sort_by(|x, y| y.suspicious.cmp(&x.suspicious).then(y.off.total_cmp(&x.off)));
         lines
     }
 }

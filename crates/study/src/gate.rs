@@ -1,9 +1,9 @@
 //! Is a device's output right, and could this check have said no?
 //!
-//! Inputs and what outputs are checked against are made once per (type triple, shape, recipe) and shared by all paths. The
-//! proof that the check can fail ([`crate::faults`]) is shared as far as it holds for others: that of a full check follows
-//! from the inputs, that of a sampled check is of one output and stays with the look at it. What counts as right is the
-//! ledger's business ([`rigel_ledger::gate`]); here outputs are looked at.
+//! Inputs and what outputs are checked against are made once per (type triple, shape, recipe) and shared by all paths.
+//! The proof that the check can fail ([`crate::faults`]) is shared as far as it holds for others: that of a full check
+//! follows from the inputs, that of a sampled check is of one output and stays with the look at it. What counts as
+//! right is the ledger's business ([`rigel_ledger::gate`]); here outputs are looked at.
 
 mod places;
 mod scan;
@@ -48,7 +48,8 @@ pub struct Inputs {
     against: Against,
     /// What a full check of a few rows says of faults planted into the right product, once it was asked.
     sizes: OnceCell<Result<Rc<[FaultTrial]>, String>>,
-    /// What a sampled check said of faults in outputs that were looked at: equal bytes, looked at under an equal tile, need no second trial.
+    /// What a sampled check said of faults in outputs that were looked at: equal bytes, looked at under an equal tile,
+    /// need no second trial.
     proven: RefCell<HashMap<(blake3::Hash, (usize, usize)), Rc<[FaultTrial]>>>,
 }
 
@@ -94,7 +95,8 @@ pub struct View {
     pub method: GateMethod,
     /// Error of the worst witness element in units in the last place, rounded up to three digits.
     pub ulps: Option<f64>,
-    /// Smallest relative single-element error that a sampled check would have seen; none where it stopped at an element that is wrong.
+    /// Smallest relative single-element error that a sampled check would have seen; none where it stopped at an element
+    /// that is wrong.
     pub visible: Option<f64>,
     /// Witness elements: row, column, code; the worst one included.
     pub witness: Vec<(u32, u32, u64)>,
@@ -106,7 +108,8 @@ pub struct View {
     pub outside: bool,
     /// Whether it lies beyond the plan's coarse cap too; for integers, whether it is not 0.
     pub beyond: bool,
-    /// What a sampled check said of faults planted into this very output; none where it did not let the output pass as it is.
+    /// What a sampled check said of faults planted into this very output; none where it did not let the output pass as
+    /// it is.
     pub trials: Option<Rc<[FaultTrial]>>,
 }
 
@@ -215,8 +218,8 @@ impl Gatekeeper {
 
     /// What the check says of an output.
     ///
-    /// Errors beyond the cap may still come from operands that were cut. A sampled check looks again then, as if there was no
-    /// cap, for elements that the cut does not explain.
+    /// Errors beyond the cap may still come from operands that were cut. A sampled check looks again then, as if there
+    /// was no cap, for elements that the cut does not explain.
     fn view(&self, inputs: &Inputs, output: &Matrix, tile: (usize, usize)) -> Result<View, String> {
         let view = self.view_within(inputs, output, tile, self.thresholds.coarse_cap)?;
         if view.method == GateMethod::Sampled && view.beyond && view.operands.is_some() {
@@ -281,7 +284,8 @@ impl Gatekeeper {
         Ok(trials)
     }
 
-    /// What the check says of an output with a planted fault. That it stands in the way of `right` is for the judge to say.
+    /// What the check says of an output with a planted fault. That it stands in the way of `right` is for the judge to
+    /// say.
     fn trial(&self, inputs: &Inputs, faulty: &Matrix, tile: (usize, usize)) -> Result<faults::Said, String> {
         let view = self.view(inputs, faulty, tile)?;
         Ok(match view.check {
@@ -292,8 +296,8 @@ impl Gatekeeper {
 
     /// What a full check of a few rows says of faults planted into the right product.
     ///
-    /// That is the proof of a full check, which says of an element what it says whatever the others are. Of an output that a
-    /// sampled check does not let pass it tells whether its limit means anything.
+    /// That is the proof of a full check, which says of an element what it says whatever the others are. Of an output
+    /// that a sampled check does not let pass it tells whether its limit means anything.
     fn sizes(&self, inputs: &Inputs) -> Result<Rc<[FaultTrial]>, String> {
         let sizes = || {
             let rows = faults::rows(inputs.shape.m, self.seed);
@@ -307,8 +311,8 @@ impl Gatekeeper {
         inputs.sizes.get_or_init(sizes).clone()
     }
 
-    /// Judges a cell by the worse of what was seen before and after timing, so that outcome, reason and witness speak of the
-    /// same output. Zeros and constants are judged without planted faults; their worker lets them inherit.
+    /// Judges a cell by the worse of what was seen before and after timing, so that outcome, reason and witness speak
+    /// of the same output. Zeros and constants are judged without planted faults; their worker lets them inherit.
     pub fn judge(&self, identity: &Identity, inputs: &Inputs, before: &View, after: Option<&View>) -> Judgement {
         let worse_after = after.filter(|after| after.worse_than(before));
         let view = worse_after.unwrap_or(before);

@@ -8,11 +8,11 @@ use rigel_numerics::decode_row::decode_row;
 /// At most so many elements that look poisoned are computed exactly: in narrow formats right elements may look so.
 const POISONED: usize = 64;
 
-/// The first element that is infinite or NaN, and the first that still holds the poison although its product is another; of order
-/// m·n, since sums and samples need not meet a single one.
+/// The first element that is infinite or NaN, and the first that still holds the poison although its product is
+/// another; of order m·n, since sums and samples need not meet a single one.
 ///
-/// Misleads where more than [`POISONED`] right elements hold the poison's code before one that is unwritten: that one is
-/// left to the sums.
+/// Misleads where more than [`POISONED`] right elements hold the poison's code before one that is unwritten: that one
+/// is left to the sums.
 pub(super) fn scan(inputs: &Inputs, output: &Matrix) -> Vec<(usize, usize)> {
     let format = output.format;
     let poison = format.decode(u64::from_ne_bytes([POISON; 8]) & format.code_mask());
