@@ -48,8 +48,8 @@ impl Numbers {
         Numbers { rows, cols, lines }
     }
 
-    /// By a published fragment: m and n as its C has them, k as its A has it. `None` where that gives no numbering: the published
-    /// layout is another one.
+    /// By a published fragment: m and n as its C has them, k as its A has it. `None` unless every register that is read then holds
+    /// what the published fragment says: the layout is another one.
     pub fn by_published(asker: &Asker<'_>, seen: &Seen, published: &Fragment) -> Option<Numbers> {
         let mut rows = vec![None; seen.grid.rows];
         let mut cols = vec![None; seen.grid.cols];
@@ -75,16 +75,13 @@ impl Numbers {
             cols: whole(cols)?,
             lines: lines.into_iter().map(whole).collect::<Option<_>>()?,
         };
-        let shape = published.shape();
-        for (part, lines) in seen.grid.parts.iter().zip(&numbers.lines) {
-            let of = |list: &[u32], numbers: &[u32]| list.iter().map(|&i| numbers[i as usize]).collect::<Vec<_>>();
-            let (rows, cols) = (of(&part.rows, &numbers.rows), of(&part.cols, &numbers.cols));
-            let fine = distinct(rows, shape.m) && distinct(cols, shape.n) && distinct(lines.clone(), shape.k);
-            if !fine {
-                return None;
-            }
-        }
-        Some(numbers)
+        let lines_differ = numbers.lines.iter().all(|lines| distinct(lines.clone(), published.shape().k));
+        let (fragment, _) = numbers.layouts(asker, seen).ok()?;
+        let same = FragmentOperand::ALL.into_iter().all(|operand| {
+            let mut entries = fragment.of(operand).entries();
+            entries.all(|(lane, slot, element)| element.is_none() || element == published.of(operand).at(lane, slot))
+        });
+        (lines_differ && same).then_some(numbers)
     }
 
     /// The layouts of A, B and D, and the one of C, which may have slots that nothing adds.
@@ -117,10 +114,10 @@ fn agree(number: &mut Option<u32>, to: u32) -> Option<()> {
     (*number.get_or_insert(to) == to).then_some(())
 }
 
-/// Whether numbers lie inside an extent and repeat only where there are more of them than the extent has.
+/// Whether numbers lie inside an extent and none is there twice.
 fn distinct(mut list: Vec<u32>, extent: usize) -> bool {
-    let most = list.len().min(extent);
+    let count = list.len();
     list.sort_unstable();
     list.dedup();
-    list.len() == most && list.last().is_none_or(|&last| (last as usize) < extent)
+    list.len() == count && list.last().is_none_or(|&last| (last as usize) < extent)
 }

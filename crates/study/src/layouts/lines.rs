@@ -100,7 +100,10 @@ fn light(
     let width = asker.number_width(B);
     let mut launches = vec![Launch::product(Fill::Each(a.clone()), Fill::All(1))];
     launches.extend((0..width).map(|bit| Launch::product(Fill::Each(a.clone()), asker.number_bits(B, bit))));
+    let checks = [random_bits(asker), random_bits(asker)];
+    launches.extend(checks.iter().map(|check| Launch::product(Fill::Each(a.clone()), Fill::Each(check.clone()))));
     let answers = asker.ask(&launches)?;
+    let (planes, checked) = answers[1..].split_at(width as usize);
     let mut found = Vec::new();
     for (number, part) in parts.iter().enumerate() {
         for row in 0..part.rows.len() {
@@ -113,7 +116,15 @@ fn light(
                 }
             }
             for &bin in bins.iter().filter(|&&bin| digit(total, bin) == 1) {
-                let b = named(asker, part, row, bin, total, &answers[1..], width);
+                let b = named(asker, part, row, bin, total, planes).filter(|b| {
+                    // Seven lighter slots can look like one; what they seem to name does not answer random bits as it should.
+                    let holds = |(check, answer): (&Vec<u8>, &Answer)| {
+                        b.iter().enumerate().all(|(col, &slot)| {
+                            small(answer[part.register(row, col)]).is_some_and(|v| digit(v, bin) == check[slot])
+                        })
+                    };
+                    checks.iter().zip(checked).all(holds)
+                });
                 found.extend(b.map(|b| (number, b)));
             }
         }
@@ -123,20 +134,12 @@ fn light(
 
 /// The slot of B of every column that the one lit slot of weight `bin` meets; `None` where the digits show that it was not one
 /// lit slot but a carry of several lighter ones.
-fn named(
-    asker: &Asker<'_>,
-    part: &Part,
-    row: usize,
-    bin: u8,
-    total: u8,
-    planes: &[Answer],
-    width: u32,
-) -> Option<Vec<usize>> {
+fn named(asker: &Asker<'_>, part: &Part, row: usize, bin: u8, total: u8, planes: &[Answer]) -> Option<Vec<usize>> {
     let slot_of = |col: usize| {
         let register = part.register(row, col);
         let mut slot = 0;
-        for bit in 0..width {
-            let value = small(planes[bit as usize][register])?;
+        for (bit, plane) in planes.iter().enumerate() {
+            let value = small(plane[register])?;
             // A plane selects some of the lit slots: no digit may exceed its digit in the sum of all.
             if [1, 4, 16, 64].into_iter().any(|other| digit(value, other) > digit(total, other)) {
                 return None;
@@ -146,6 +149,12 @@ fn named(
         (slot < asker.registers(B)).then_some(slot)
     };
     (0..part.cols.len()).map(slot_of).collect()
+}
+
+/// Random bits, one for each slot of B.
+fn random_bits(asker: &mut Asker<'_>) -> Vec<u8> {
+    let stream = asker.stream();
+    (0..asker.registers(B) as u64).map(|slot| rigel_numerics::random::below(stream, slot, 2) as u8).collect()
 }
 
 /// A number below 256, when the value is one.
