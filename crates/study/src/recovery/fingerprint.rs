@@ -161,28 +161,33 @@ fn leaf_mut(node: &mut Node) -> &mut Step {
 
 fn words(own: &Model, other: &Model, count: usize) -> String {
     let steps = if count == 1 { "one step".to_owned() } else { format!("{count} steps") };
-    format!("{steps} of {} over {}", other.triple.pretty(), order(&own.body))
+    format!("{steps} of {} over {}", other.triple.pretty(), order(&own.body, own.k))
+}
+
+/// Whether a split leaves k in one part.
+fn undivided(split: &Split, k: usize) -> bool {
+    split.divide(&(0..k).collect::<Vec<_>>()).len() == 1
 }
 
 /// Over which k the steps go, and where c comes in.
-fn order(node: &Node) -> String {
+fn order(node: &Node, k: usize) -> String {
     match node {
         Node::Step(_) => "all k".to_owned(),
         Node::Chain(Chain { split, each, late_c }) => {
-            let inside = match (&**each, split) {
-                (Node::Step(_), _) => divided(split),
-                (_, Split::Whole) => order(each),
-                _ => format!("{}, for each of {}", order(each), divided(split)),
+            let inside = match &**each {
+                Node::Step(_) => divided(split),
+                _ if undivided(split, k) => order(each, k),
+                _ => format!("{}, for each of {}", order(each, k), divided(split)),
             };
             let late =
                 late_c.as_ref().map_or(String::new(), |late| format!(", c added apart after {} of them", late.after));
             inside + &late
         }
         Node::Join(Join { split, each, order: how, .. }) => {
-            let inside = match (&**each, split) {
-                (Node::Step(_), _) => divided(split),
-                (_, Split::Whole) => order(each),
-                _ => format!("{}, for each of {}", order(each), divided(split)),
+            let inside = match &**each {
+                Node::Step(_) => divided(split),
+                _ if undivided(split, k) => order(each, k),
+                _ => format!("{}, for each of {}", order(each, k), divided(split)),
             };
             let with_c = |place: &CPlace| if *place == CPlace::Nowhere { "" } else { " with c" };
             match (how, split) {

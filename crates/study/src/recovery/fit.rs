@@ -31,8 +31,10 @@ const QUICK: usize = 110;
 const ACTIVE: usize = 280;
 /// Mismatches that join the active observations at a time.
 const JOINING: usize = 64;
-/// Starts that are compared before the best of them are fitted in full.
-const TOGETHER: usize = 6;
+/// Trees of which every beginning is tried.
+const PROMISING: usize = 6;
+/// Beginnings that are fitted in full.
+const FITTED: usize = 5;
 
 /// How far a predicted code lies from the observed one: 0 if it is the same, else 8 and the bits of their distance in
 /// codes.
@@ -218,29 +220,39 @@ impl<'o> Fitter<'o> {
         fit.penalty = self.arrange(&fit.model, &mut Set::first(count));
     }
 
-    /// The model that explains most, of those that can be reached from some starts; they are tried in their order.
-    pub(super) fn fit(&mut self, starts: &[Model]) -> Option<Fit> {
+    /// The model that explains most, of those that can be reached from some starts.
+    ///
+    /// Every tree is begun once with the first setting of its sums, the most promising ones with the others too; the best of
+    /// all these are fitted in full.
+    pub(super) fn fit(&mut self, starts: &[Vec<Model>]) -> Option<Fit> {
         let mut quick = Set::first(self.observations.len().min(QUICK));
-        let mut found: Vec<Fit> = Vec::new();
-        let mut nearest = u64::MAX;
-        for together in starts.chunks(TOGETHER) {
-            let mut begun: Vec<Fit> = together.iter().filter_map(|start| self.begin(start, &mut quick)).collect();
-            begun.sort_by_key(|fit| fit.penalty);
-            begun.truncate(2);
-            for mut fit in begun {
-                // Not worth it where others began far nearer.
-                if fit.penalty / 2 <= nearest {
-                    nearest = nearest.min(fit.penalty);
-                    self.settle(&mut fit, 0);
-                    found.push(fit);
-                }
+        let share = self.left / 2;
+        let mut begun: Vec<(u64, usize, Fit)> = Vec::new();
+        for (tree, settings) in starts.iter().enumerate() {
+            let first = settings.first().filter(|_| self.left > share);
+            begun.extend(first.and_then(|start| self.begin(start, &mut quick)).map(|fit| (fit.penalty, tree, fit)));
+        }
+        begun.sort_by_key(|(penalty, tree, _)| (*penalty, *tree));
+        let promising: Vec<usize> = begun.iter().take(PROMISING).map(|(_, tree, _)| *tree).collect();
+        for tree in promising {
+            for start in &starts[tree][1..] {
+                begun.extend(self.begin(start, &mut quick).map(|fit| (fit.penalty, tree, fit)));
             }
-            found.sort_by_key(|fit| fit.penalty);
-            found.truncate(3);
-            if found.first().is_some_and(|fit| fit.penalty == 0) || self.left <= 0 {
+        }
+        begun.sort_by_key(|(penalty, tree, _)| (*penalty, *tree));
+        let mut found: Vec<Fit> = Vec::new();
+        for (.., mut fit) in begun.into_iter().take(FITTED) {
+            if self.left <= 0 {
+                break;
+            }
+            self.settle(&mut fit, 0);
+            let explains = fit.penalty == 0;
+            found.push(fit);
+            if explains {
                 break;
             }
         }
+        found.sort_by_key(|fit| fit.penalty);
         for fit in &mut found {
             if fit.penalty > 0 && self.left > 0 {
                 self.settle(fit, 4);
@@ -252,12 +264,13 @@ impl<'o> Fitter<'o> {
         found.into_iter().min_by_key(|fit| fit.penalty)
     }
 
-    /// One round over the knobs that matter most.
+    /// A round or two over the knobs that matter most.
     fn begin(&mut self, start: &Model, set: &mut Set) -> Option<Fit> {
         Evaluator::new(start, self.k).ok()?;
         let mut fit = Fit { model: start.clone(), penalty: self.arrange(start, set) };
         let count = sums(&mut start.body.clone()).len();
         for _ in 0..2 {
+            let before = fit.penalty;
             for s in 0..count {
                 let place = Place::Sum(s);
                 let first =
@@ -267,6 +280,10 @@ impl<'o> Fitter<'o> {
                         self.turn(&mut fit, knob, set);
                     }
                 }
+            }
+            // A second round where the first one brought much.
+            if count == 1 || fit.penalty * 4 > before * 3 {
+                break;
             }
         }
         Some(fit)

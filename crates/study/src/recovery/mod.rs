@@ -123,7 +123,7 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
     let exchanges = swaps::exchanges(asker, effort.seed)?;
     let masked = masks::masked(asker, &exchanges.classes)?;
     let mut shapes = shapes::shapes(spec.triple, k, &exchanges, &masked, false);
-    let mut coarse = false;
+    let (mut coarse, mut fresh) = (false, false);
 
     asker.enter(Stage::Parameters);
     let questions = (0..effort.questions).map(|i| pooled(spec, effort.seed, i)).collect();
@@ -134,17 +134,21 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
     for attempt in 0..ATTEMPTS {
         let explained = best.as_ref().is_some_and(|model| !rivals::is_refuted(model, k, &observations));
         if !explained {
-            let left = effort.evaluations.saturating_sub(spent);
-            let starts = starts(spec, &shapes, nan, best.as_ref());
+            // No attempt may spend what later ones need.
+            let left = (effort.evaluations.saturating_sub(spent)).min(effort.evaluations / 2);
+            let starts = starts(spec, &shapes, nan, best.as_ref().filter(|_| !fresh));
+            fresh = false;
             let mut fitter = Fitter::new(k, &observations, left, effort.seed ^ attempt);
-            best = fitter.fit(&starts).map(|fit| fit.model);
+            let found = fitter.fit(&starts).map(|fit| fit.model);
+            let unexplained = |model: &Model| fit::unexplained(model, k, &observations).len();
+            best = [found, best].into_iter().flatten().min_by_key(unexplained);
             spent += left - fitter.left().min(left);
         }
         let Some(model) = best.clone() else { break };
         let unexplained = fit::unexplained(&model, k, &observations).len() as u64;
         if unexplained > 0 && !coarse {
             // Exchanges may have told too few positions apart.
-            coarse = true;
+            (coarse, fresh) = (true, true);
             let seen = shapes.clone();
             shapes.retain(|shape| shape.body == model.body);
             let others = shapes::shapes(spec.triple, k, &exchanges, &masked, true);
@@ -225,16 +229,17 @@ fn inexact(
 }
 
 /// Where fitting begins: at the best model so far, then at every tree with two settings of its sums.
-fn starts(spec: &UnitSpec, shapes: &[Shape], nan: NanRule, best: Option<&Model>) -> Vec<Model> {
+fn starts(spec: &UnitSpec, shapes: &[Shape], nan: NanRule, best: Option<&Model>) -> Vec<Vec<Model>> {
     let scales = spec.scales.map(|s| Scales { a: s.format, b: s.format, group: s.group, on: ScaledPart::Products });
     let trees = shapes.iter().take(TREES);
-    let each = trees.flat_map(|shape| {
-        [Beginning::Aligned, Beginning::Exact].map(|beginning| {
+    let each = trees.map(|shape| {
+        let begin = |beginning| {
             let model = begun(&shape.body, spec.triple, spec.shape.k, scales, beginning);
             Model { nan, ..model }
-        })
+        };
+        [Beginning::Aligned, Beginning::Exact].map(begin).to_vec()
     });
-    best.cloned().into_iter().chain(each).collect()
+    best.map(|model| vec![model.clone()]).into_iter().chain(each).collect()
 }
 
 /// The NaN word that comes of a NaN operand without a payload, or of 0 · ∞.

@@ -19,10 +19,11 @@ pub(super) struct Exchanges {
     pub open: Vec<usize>,
 }
 
-/// Rows on which a pair is exchanged before it counts as exchangeable.
-const ROWS: usize = 40;
+/// Rows on which a pair is exchanged before it counts as exchangeable: so many, or as few as keep questions few where k is long.
+const ROWS: usize = 96;
+const FEWEST_ROWS: usize = 24;
 /// Most questions.
-const MOST: usize = 2400;
+const MOST: usize = 2000;
 
 /// Exchanges pairs until every position is in a class or [`MOST`] questions were asked.
 ///
@@ -30,7 +31,8 @@ const MOST: usize = 2400;
 /// What the unit contract says.
 pub(super) fn exchanges(asker: &mut Asker<'_>, seed: u64) -> Result<Exchanges, UnitError> {
     let spec = asker.spec().clone();
-    let rows: Vec<Question> = (0..ROWS).map(|i| row(&spec, seed, i)).collect();
+    let enough = (MOST / spec.shape.k).clamp(FEWEST_ROWS, ROWS);
+    let rows: Vec<Question> = (0..enough).map(|i| row(&spec, seed, i)).collect();
     let plain = asker.ask(&rows)?;
     let (mut classes, mut open) = (Vec::new(), (0..spec.shape.k).collect::<Vec<_>>());
     let mut asked = 0;
@@ -40,9 +42,9 @@ pub(super) fn exchanges(asker: &mut Asker<'_>, seed: u64) -> Result<Exchanges, U
         }
         let mut alike = others.to_vec();
         let mut at = 0;
-        while at < ROWS && !alike.is_empty() {
+        while at < enough && !alike.is_empty() {
             // One row at a time while many are alike, then several.
-            let take = (64 / alike.len()).clamp(1, ROWS - at);
+            let take = (64 / alike.len()).clamp(1, enough - at);
             let pairs: Vec<(usize, usize)> = (at..at + take).flat_map(|r| alike.iter().map(move |&j| (r, j))).collect();
             let exchanged: Vec<Question> = pairs.iter().map(|&(r, j)| exchange(&rows[r], first, j)).collect();
             asked += exchanged.len();
@@ -77,7 +79,7 @@ fn row(spec: &UnitSpec, seed: u64, index: usize) -> Question {
         return super::pool::asked(spec, super::pool::Subject::Zeros, dice);
     }
     let mut question = Question::zero(spec);
-    let spread = [0, 2, 6, 14, 30][index % 5];
+    let spread = [0, 2, 1, 6, 2, 14, 0, 30][index % 8];
     let ((la, ta), (lb, tb), (lc, tc)) = (range(t.a), range(t.b), range(t.c));
     let base = match dice.below(3) {
         0 => dice.between(la.max(-20), ta.min(8)),
@@ -93,7 +95,7 @@ fn row(spec: &UnitSpec, seed: u64, index: usize) -> Question {
         question.a[i] = element(t.a, base, ta - 1, la);
         question.b[i] = element(t.b, base.clamp(lb, tb), tb - 1, lb);
     }
-    let above = dice.between(0, 9) * [0, 1, 2, 3, 5][dice.below(5)];
+    let above = dice.between(0, 9) * [0, 0, 1, 1, 2, 3, 5][dice.below(7)];
     let bits = t.c.precision() as i32 - 1;
     let significand = i128::from(dice.word() & ((1 << bits) - 1) | 1 << bits);
     let exponent = (2 * base + above).clamp(lc, tc - 1);
@@ -102,7 +104,7 @@ fn row(spec: &UnitSpec, seed: u64, index: usize) -> Question {
         1 => code(t.c, significand, exponent - bits),
         _ => code(t.c, -significand, exponent - bits),
     };
-    if index % 4 == 3 {
+    if index % 8 == 7 {
         let distribution = [Distribution::Cancellation, Distribution::Ladder][dice.below(2)];
         let inputs = distribution.unscaled(t, spec.shape.k, dice.word(), index as u64);
         (question.a, question.b, question.c) = (inputs.a, inputs.b, inputs.c);

@@ -3,8 +3,8 @@
 
 use rigel_device::Fault;
 use rigel_device::unit::{Operands, ScaleSpec, Unit, UnitSpec};
-use rigel_numerics::arithmetic::{Evaluator, Inputs, Model, ModelError};
-use rigel_numerics::random::{draw, mix};
+use rigel_numerics::arithmetic::{Distribution, Evaluator, Inputs, Model, ModelError};
+use rigel_numerics::random::{draw, mix, stream};
 use rigel_numerics::{Matrix, Shape};
 
 /// How a planted unit deviates from its model.
@@ -58,7 +58,8 @@ impl Planted {
         let mut scratch = self.evaluator.scratch();
         let d = self.evaluator.dot(&mut scratch, inputs);
         self.outputs += 1;
-        let digest = || inputs.a.iter().chain(inputs.b).fold(inputs.c, |w, &x| mix(w ^ x.wrapping_mul(0x9e37_79b9)));
+        let digest =
+            || inputs.a.iter().chain(inputs.b).fold(mix(!inputs.c), |w, &x| mix(w ^ x.wrapping_mul(0x9e37_79b9)));
         let off = match &self.deviation {
             Deviation::None => false,
             Deviation::Random(n) => draw(0xDEAD, self.outputs).is_multiple_of(*n),
@@ -113,11 +114,12 @@ impl Unit for Planted {
 
 /// Whether two models are one function on `count` inputs of each distribution.
 pub fn same_function(one: &Model, other: &Model, k: usize, seed: u64, count: u64) -> bool {
-    match (Evaluator::new(one, k), Evaluator::new(other, k)) {
-        (Ok(one), Ok(other)) => {
-            rigel_numerics::arithmetic::first_difference(&one, &other, rigel_numerics::random::stream(seed, 9), count)
-                .is_none()
-        }
-        _ => false,
-    }
+    let (Ok(first), Ok(second)) = (Evaluator::new(one, k), Evaluator::new(other, k)) else { return false };
+    let (mut scratch, mut other_scratch) = (first.scratch(), second.scratch());
+    Distribution::ALL.into_iter().all(|distribution| {
+        (0..count).all(|index| {
+            let inputs = distribution.inputs(one, k, stream(seed, 9), index);
+            first.dot(&mut scratch, inputs.codes()) == second.dot(&mut other_scratch, inputs.codes())
+        })
+    })
 }
