@@ -17,7 +17,7 @@ pub fn list(args: &PlanArgs) -> anyhow::Result<Exit> {
     let planned = planning::resolve(args)?;
     let units = planning::units(args, &planned);
     if units.is_empty() {
-        return Err(failure(Exit::NothingSelected, nothing(args)));
+        return Err(failure(Exit::NothingSelected, nothing(args, &planned)));
     }
     if args.estimate {
         estimates(args, &planned, &units)?
@@ -131,7 +131,13 @@ pub fn warn(planned: &Planned, units: &[Unit]) {
 }
 
 /// Why nothing is selected, and what to do.
-pub fn nothing(args: &PlanArgs) -> String {
+pub fn nothing(args: &PlanArgs, planned: &Planned) -> String {
+    if planned.device.offers().is_empty() {
+        return format!(
+            "{} offers no path yet, so there is nothing to select; what it has and what is missing: `rigel devices --device {}`",
+            args.device, args.device
+        );
+    }
     if let Some(block) = &args.block {
         return format!("no block `{block}` on {}; `rigel list` with the same plan and device names them", args.device);
     }

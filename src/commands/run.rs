@@ -31,7 +31,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         (None, None) => units.iter().all(|u| matches!(u, rigel_study::units::Unit::Absent { .. })),
     };
     if nothing {
-        return Err(failure(Exit::NothingSelected, list::nothing(&args.plan)));
+        return Err(failure(Exit::NothingSelected, list::nothing(&args.plan, &planned)));
     }
     if args.dry_run || args.plan.estimate {
         return list::list(&args.plan);

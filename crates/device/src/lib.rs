@@ -5,6 +5,7 @@
 pub mod backends;
 pub mod contract;
 pub mod cpu;
+pub mod cuda;
 pub mod meters;
 pub mod sim;
 pub mod unit;

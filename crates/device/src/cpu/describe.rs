@@ -61,7 +61,7 @@ fn toolchain() -> String {
     )
 }
 
-fn operating_system() -> String {
+pub(crate) fn operating_system() -> String {
     let release = read("/etc/os-release");
     let pretty = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME=")).unwrap_or_default();
     let build = trimmed("/proc/sys/kernel/version");
