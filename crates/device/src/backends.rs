@@ -17,7 +17,7 @@ pub struct Backend {
 /// Every backend, in the order in which `rigel devices` lists them.
 pub const BACKENDS: &[Backend] = &[crate::cpu::BACKEND, crate::cuda::BACKEND, crate::sim::BACKEND];
 
-/// Opens a device by selector (`cpu`, `cuda:0`, `sim:two-clocks`, `sim:path/to/truth.toml`); the error says what may be.
+/// Opens a device by selector (`cpu`, `cuda:0`, `sim:two-clocks`, `sim:path/to/truth.toml`); errors say what may be.
 pub fn open(selector: &str) -> Result<Box<dyn Device>, String> {
     let name = selector.split(':').next().unwrap_or_default();
     match BACKENDS.iter().find(|b| b.name == name) {
