@@ -57,7 +57,7 @@ pub fn missing(units: &[Unit], rows: &[CellRow], processes: u32) -> Missing {
 #[cfg(test)]
 mod tests {
     use super::*;
-        use crate::presets::preset;
+    use crate::presets::preset;
     use crate::units::Expansion;
 
     #[test]

@@ -1,10 +1,10 @@
 //! What does a worker get told, and what does it say? One JSON value a line, both ways.
 
+use crate::spent::Spent;
 use rigel_device::Cache;
 use rigel_ledger::plan::{Limits, Sampling, Thresholds};
 use rigel_ledger::rows::{CacheState, CellRow, Identity, PowerRow};
 use rigel_numerics::Time;
-use crate::spent::Spent;
 use serde::{Deserialize, Serialize};
 
 /// The one line that a worker reads.

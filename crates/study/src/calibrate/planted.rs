@@ -2,8 +2,8 @@
 
 use rigel_device::contract::{CeilingSpec, GemmSpec, Sample};
 use rigel_device::sim::{Timeline, Truth};
-use rigel_ledger::facts::{Evidence, SampleSource, derive};
 use rigel_ledger::Provenance;
+use rigel_ledger::facts::{Evidence, SampleSource, derive};
 use rigel_ledger::plan::Plan;
 use rigel_ledger::rows::{CacheState, CellId, CellRow, Identity, Work};
 use rigel_ledger::{FactRow, Outcome, Probe, statistics};
