@@ -6,10 +6,9 @@
 //!
 //! Every unit is asked on seeded batches of all distributions, special codes included. The table (standard output, or a
 //! file) has one line a unit, distribution and published model: tiles, dot products, whether a second run gave the same
-//! bits, whether the tiles gave the same bits in reverse order, how many dot products differ from the model, and how many of
-//! these are NaN on both sides. Units
-//! without a published layout are asked by registers and have no model. First counterexamples and refusals go to standard
-//! error.
+//! bits, whether the tiles gave the same bits in reverse order, how many dot products differ from the model, and how
+//! many of these are NaN on both sides. Units without a published layout are asked by registers and have no model.
+//! First counterexamples and refusals go to standard error.
 
 use rayon::prelude::*;
 use rigel_device::cuda::instruction::Instruction;
@@ -60,7 +59,8 @@ struct Batch {
 }
 
 impl Batch {
-    /// Row i of A, column i of B and c of (i, i) of a tile are one drawn dot product; other elements of C are drawn alone.
+    /// Row i of A, column i of B and c of (i, i) of a tile are one drawn dot product; other elements of C are drawn
+    /// alone.
     fn of_tiles(d: Distribution, triple: Triple, shape: Shape, tiles: usize, seed: u64) -> Batch {
         let Shape { m, n, k } = shape;
         let drawn: Vec<(Vec<DotInputs>, Vec<u64>)> = (0..tiles)

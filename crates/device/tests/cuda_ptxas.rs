@@ -1,7 +1,8 @@
 //! Does every kernel compile for the targets that it declares, and is it refused in known words for the others?
 //!
-//! `ptxas` is looked for in RIGEL_PTXAS (the program, or a folder that holds it somewhere below, such as the one into which
-//! the PyPI package `nvidia-cuda-nvcc` was installed), then on PATH. Without it these tests say that they were skipped.
+//! `ptxas` is looked for in RIGEL_PTXAS (the program, or a folder that holds it somewhere below, such as the one into
+//! which the PyPI package `nvidia-cuda-nvcc` was installed), then on PATH. Without it these tests say that they were
+//! skipped.
 
 use rayon::prelude::*;
 use rigel_device::cuda::instruction::Instruction;

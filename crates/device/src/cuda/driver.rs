@@ -1,8 +1,8 @@
 //! How is the driver called, and what do its errors mean for a run?
 //!
 //! Every call is checked. An error after which NVIDIA's manual says that the process must be started anew (an illegal
-//! address, a failed or timed-out launch, an uncorrectable memory error, a device that left) is [`Fault::DeviceLost`]; a
-//! refused allocation is [`Fault::OutOfMemory`]; anything else is [`Fault::Failed`].
+//! address, a failed or timed-out launch, an uncorrectable memory error, a device that left) is [`Fault::DeviceLost`];
+//! a refused allocation is [`Fault::OutOfMemory`]; anything else is [`Fault::Failed`].
 
 use crate::contract::Fault;
 use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
@@ -206,7 +206,8 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: retained once in `open`; memory and kernels hold an Rc, so they are gone. An error here has no reader.
+        // SAFETY: retained once in `open`; memory and kernels hold an Rc, so they are gone. An error here has no
+        // reader.
         let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
     }
 }

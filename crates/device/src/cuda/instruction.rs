@@ -1,7 +1,7 @@
 //! Which `mma.sync` instructions exist up to compute capability 9.0, and what do they declare?
 //!
-//! Source: NVIDIA, PTX ISA 9.0, section on `mma` among the warp-level matrix instructions, with its notes on PTX versions
-//! and targets. Every dense shape and combination of types of that section is here but these:
+//! Source: NVIDIA, PTX ISA 9.0, section on `mma` among the warp-level matrix instructions, with its notes on PTX
+//! versions and targets. Every dense shape and combination of types of that section is here but these:
 //!
 //! | left out | why |
 //! | --- | --- |
@@ -10,8 +10,8 @@
 //! | `mma.sp` | its third operand, the positions of the elements that are not 0, has no place in the unit contract yet |
 //! | `.kind` and `.block_scale` | compute capability 10 and later |
 //!
-//! A launch is one warp of 32 lanes. `m8n8k4` on f16 is the exception: a warp executes it four times over, once in each of
-//! its quad pairs (lanes 4q to 4q + 3 and 4q + 16 to 4q + 19), so a launch is the 8 lanes of one quad pair.
+//! A launch is one warp of 32 lanes. `m8n8k4` on f16 is the exception: a warp executes it four times over, once in each
+//! of its quad pairs (lanes 4q to 4q + 3 and 4q + 16 to 4q + 19), so a launch is the 8 lanes of one quad pair.
 
 use super::target::{PtxVersion, Target};
 use crate::unit::{FragmentSpec, UnitSpec};
@@ -122,7 +122,8 @@ impl Instruction {
         self.triple.a == Format::F16 && self.shape.k == 4
     }
 
-    /// The stable name of the unit: `mma.sync`, the shape, what else the instruction says, and the types of D, A, B and C.
+    /// The stable name of the unit: `mma.sync`, the shape, what else the instruction says, and the types of D, A, B and
+    /// C.
     pub fn name(&self) -> String {
         let majors = if self.in_quad_pairs() { self.orders() } else { String::new() };
         format!("mma.sync.{}{majors}{}", self.extents(), self.suffix())

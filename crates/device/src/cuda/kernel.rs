@@ -1,7 +1,7 @@
 //! How does PTX become a kernel that runs, and what did the compiler say?
 //!
-//! The driver compiles the text for the device at hand. What it logs is kept, word for word: with the kernel when it came
-//! into being, in the refusal when it did not.
+//! The driver compiles the text for the device at hand. What it logs is kept, word for word: with the kernel when it
+//! came into being, in the refusal when it did not.
 
 use super::driver::{Context, DriverError, check};
 use crate::contract::{Refusal, Rung};
@@ -28,8 +28,8 @@ impl Kernel {
     /// Compiles the text and finds its entry.
     ///
     /// # Errors
-    /// A refusal with the driver's code and the compiler's log as it stands: at [`Rung::Compile`] for text that is refused,
-    /// at [`Rung::Load`] for everything else.
+    /// A refusal with the driver's code and the compiler's log as it stands: at [`Rung::Compile`] for text that is
+    /// refused, at [`Rung::Load`] for everything else.
     pub fn load(context: &Rc<Context>, ptx: &str, entry: &str) -> Result<Kernel, Refusal> {
         let refused = |rung, diagnostic| Refusal { rung, diagnostic };
         let text = |text: &str| CString::new(text).map_err(|e| refused(Rung::Compile, e.to_string()));
@@ -47,8 +47,8 @@ impl Kernel {
         let mut values =
             [info.as_mut_ptr().cast(), number(LOG_BYTES), errors.as_mut_ptr().cast(), number(LOG_BYTES), number(1)];
         let mut module = std::ptr::null_mut();
-        // SAFETY: the text ends in 0; names and values are as many as stated; the logs are as long as stated and outlive the
-        // call; the module is unloaded once, on drop.
+        // SAFETY: the text ends in 0; names and values are as many as stated; the logs are as long as stated and
+        // outlive the call; the module is unloaded once, on drop.
         let code = unsafe {
             sys::cuModuleLoadDataEx(
                 &mut module,
@@ -87,8 +87,8 @@ impl Kernel {
         let (mut addresses, mut count) = (addresses.to_vec(), threads);
         let mut parameters: Vec<*mut c_void> = addresses.iter_mut().map(|a| (a as *mut u64).cast()).collect();
         parameters.push((&mut count as *mut u32).cast());
-        // SAFETY: the parameters are those of the kernel by this function's own demand, and outlive the call, which copies
-        // them; no shared memory, default stream.
+        // SAFETY: the parameters are those of the kernel by this function's own demand, and outlive the call, which
+        // copies them; no shared memory, default stream.
         let code = unsafe {
             sys::cuLaunchKernel(
                 self.function,
@@ -112,7 +112,8 @@ impl Kernel {
 impl Drop for Kernel {
     fn drop(&mut self) {
         if self.context.enter().is_ok() {
-            // SAFETY: loaded once, unloaded once, in its own context. After a lost device this fails, and nobody can mend it.
+            // SAFETY: loaded once, unloaded once, in its own context. After a lost device this fails, and nobody can
+            // mend it.
             let _ = unsafe { sys::cuModuleUnload(self.module) };
         }
     }

@@ -1,8 +1,8 @@
 //! Which libraries of the vendor are here, and what is lost without them?
 //!
-//! Nothing of the vendor is linked: its libraries are looked for when they are first needed, so one binary serves machines
-//! with and without a GPU. The bindings end the process when they are asked for a library that is not there, so every entry
-//! of this backend asks here first.
+//! Nothing of the vendor is linked: its libraries are looked for when they are first needed, so one binary serves
+//! machines with and without a GPU. The bindings end the process when they are asked for a library that is not there,
+//! so every entry of this backend asks here first.
 
 use cudarc::driver::sys;
 use nvml_wrapper::Nvml;
@@ -13,7 +13,8 @@ pub const NVML_NAMES: [&str; 3] = ["libnvidia-ml.so.1", "libnvidia-ml.so", "nvml
 
 /// Whether the driver's library can be loaded; else what was tried, what that costs and what helps.
 pub fn driver() -> Result<(), String> {
-    // SAFETY: the call only tries to load libraries by name; loading the vendor's runs its initialisers and nothing else.
+    // SAFETY: the call only tries to load libraries by name; loading the vendor's runs its initialisers and nothing
+    // else.
     if unsafe { sys::is_culib_present() } {
         return Ok(());
     }

@@ -66,7 +66,8 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         if self.context.enter().is_ok() {
-            // SAFETY: allocated once, freed once, in its own context. After a lost device this fails, and nobody can mend it.
+            // SAFETY: allocated once, freed once, in its own context. After a lost device this fails, and nobody can
+            // mend it.
             let _ = unsafe { sys::cuMemFree_v2(self.address) };
         }
     }

@@ -1,19 +1,20 @@
 //! What does the backend `cuda` do?
 //!
-//! It reaches NVIDIA GPUs through the driver alone: its library is loaded when it is asked for, and kernels are PTX beside
-//! this file that the driver compiles for the device at hand. Without a driver the backend says what is missing and nothing
-//! else changes.
+//! It reaches NVIDIA GPUs through the driver alone: its library is loaded when it is asked for, and kernels are PTX
+//! beside this file that the driver compiles for the device at hand. Without a driver the backend says what is missing
+//! and nothing else changes.
 //!
 //! So far it offers every dense `mma.sync` up to compute capability 9.0 as a [unit](unit), the device's description and
 //! health, and NVML's counters as meters. It offers no path yet: no product, no ceiling loop.
 //!
 //! How it keeps the contract of [`crate::contract`]:
-//! - a device is named `cuda:N`, N in the driver's order (which CUDA_VISIBLE_DEVICES changes), or by its UUID; its id in
-//!   every file is the UUID;
+//! - a device is named `cuda:N`, N in the driver's order (which CUDA_VISIBLE_DEVICES changes), or by its UUID; its id
+//!   in every file is the UUID;
 //! - refusals of the driver's compiler come back with its log, word for word;
-//! - after an error that the driver calls final, every call says [`Fault::DeviceLost`](crate::contract::Fault::DeviceLost)
-//!   until the process ends;
-//! - a kernel that does not end is not ended from here: the caller's timeout ends the process, and the driver its kernels.
+//! - after an error that the driver calls final, every call says
+//!   [`Fault::DeviceLost`](crate::contract::Fault::DeviceLost) until the process ends;
+//! - a kernel that does not end is not ended from here: the caller's timeout ends the process, and the driver its
+//!   kernels.
 
 pub mod describe;
 pub mod driver;

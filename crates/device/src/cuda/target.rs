@@ -1,7 +1,7 @@
 //! Which targets does a kernel compile for, and which version of PTX names them?
 //!
-//! Plain targets (`sm_90`, not `sm_90a`) run on every later device, so a device newer than this list gets the newest target
-//! below it. Versions: NVIDIA, PTX ISA, section on `.target`, table of the version that introduced each.
+//! Plain targets (`sm_90`, not `sm_90a`) run on every later device, so a device newer than this list gets the newest
+//! target below it. Versions: NVIDIA, PTX ISA, section on `.target`, table of the version that introduced each.
 
 use std::fmt;
 

@@ -16,7 +16,8 @@ pub const HEALTH_ENTRY: &str = "health";
 const OWN_ROW: &str = "    mov.b32 %row, %thread;";
 
 /// The row of the batch that a thread of a quad pair works on: lanes 4q … 4q + 3 hold the first half of launch q, lanes
-/// 4q + 16 … 4q + 19 the second half. Bits 2 and 3 of the thread become bits 3 and 4 of the row, and bit 4 becomes bit 2.
+/// 4q + 16 … 4q + 19 the second half. Bits 2 and 3 of the thread become bits 3 and 4 of the row, and bit 4 becomes bit
+/// 2.
 const ROW_IN_QUAD_PAIRS: &str = "    and.b32 %row, %thread, 0xFFFFFFE3;
     and.b32 %part, %thread, 0x0000000C;
     shl.b32 %part, %part, 1;
@@ -81,7 +82,8 @@ pub fn health_in(target: Target, version: PtxVersion) -> String {
     fill(HEALTH, &[("version", &version.to_string()), ("target", &target.to_string())])
 }
 
-/// FNV-1a, 64 bits, over the kernels of all instructions for a target: which sources a run used. Identity, not authenticity.
+/// FNV-1a, 64 bits, over the kernels of all instructions for a target: which sources a run used. Identity, not
+/// authenticity.
 pub fn hash(target: Target) -> u64 {
     let texts = Instruction::all().into_iter().map(|instruction| unit(&instruction, target));
     texts.chain([health(target)]).fold(0xcbf2_9ce4_8422_2325, |hash, text| {

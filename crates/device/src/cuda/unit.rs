@@ -1,8 +1,9 @@
 //! How is one `mma.sync` executed on raw bits?
 //!
-//! A batch is one kernel: 32 lanes a launch, as many launches as the batch has, all independent. Nothing is converted on
-//! the way: a lane's row of a register matrix is the bytes of its registers, and the kernel loads, executes once and stores.
-//! Tiles go through the published layout of the instruction ([`super::layouts`]); without one there are registers only.
+//! A batch is one kernel: 32 lanes a launch, as many launches as the batch has, all independent. Nothing is converted
+//! on the way: a lane's row of a register matrix is the bytes of its registers, and the kernel loads, executes once and
+//! stores. Tiles go through the published layout of the instruction ([`super::layouts`]); without one there are
+//! registers only.
 
 use super::driver::{Context, DriverError};
 use super::instruction::Instruction;
@@ -35,8 +36,8 @@ impl CudaUnit {
     /// Compiles the kernel of an instruction.
     ///
     /// # Errors
-    /// What the driver's compiler says, word for word: that the target lacks the instruction, or that the driver does not
-    /// know the version of PTX.
+    /// What the driver's compiler says, word for word: that the target lacks the instruction, or that the driver does
+    /// not know the version of PTX.
     pub fn compile(context: &Rc<Context>, instruction: &Instruction, target: Target) -> Result<CudaUnit, Absent> {
         let kernel = Kernel::load(context, &text::unit(instruction, target), text::UNIT_ENTRY);
         let kernel = kernel.map_err(|refusal| Absent(format!("{} for {target}: {refusal}", instruction.name())))?;
@@ -65,8 +66,8 @@ impl CudaUnit {
             [operands.a, operands.b, operands.c].map(|x| Memory::holding(&self.context, &x.bytes, bytes(x)));
         let (a, b, c) = (a?, b?, c?);
         let out = Memory::filled(&self.context, bytes(&d), POISON)?;
-        // SAFETY: the kernel takes these four addresses and the number of threads; thread t touches row t of each, or another
-        // row of its own warp, and each memory holds `threads` rows.
+        // SAFETY: the kernel takes these four addresses and the number of threads; thread t touches row t of each, or
+        // another row of its own warp, and each memory holds `threads` rows.
         unsafe { self.kernel.run(&[a.address(), b.address(), c.address(), out.address()], threads as u32)? };
         out.read(&mut d.bytes)?;
         Ok(d)
