@@ -12,7 +12,8 @@ use rigel_numerics::arithmetic::{Evaluator, Model};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A parameter of which several settings explain every observation, and that no input that was tried separates.
+/// A parameter of which several settings explain every observation, and that no input that was tried separates. It is
+/// turned alone: settings of two parameters need not go together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Undetermined {

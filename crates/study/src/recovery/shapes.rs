@@ -79,12 +79,12 @@ fn frames(k: usize, exchanges: &Exchanges, coarse: bool) -> Vec<Frame> {
     let complete = exchanges.open.is_empty();
     let mut splits = vec![Split::Whole];
     for of in 1..k {
-        if k % of == 0 || of <= 32 {
+        if k.is_multiple_of(of) || of <= 32 {
             splits.push(Split::blocks(of));
             splits.push(Split::Blocks { of, descending: true });
         }
     }
-    splits.extend((2..k).filter(|count| k % count == 0).map(|count| Split::Strided { count }));
+    splits.extend((2..k).filter(|count| k.is_multiple_of(*count)).map(|count| Split::Strided { count }));
     splits.push(Split::Pattern { parts: vec![vec![0, 1], vec![2, 3]] });
     splits.push(Split::Pattern { parts: vec![vec![2, 3], vec![0, 1]] });
     let mut own = Vec::new();
@@ -97,7 +97,7 @@ fn frames(k: usize, exchanges: &Exchanges, coarse: bool) -> Vec<Frame> {
     let mut frames: Vec<(Frame, Vec<Vec<Vec<usize>>>)> = Vec::new();
     for outer in splits.iter().chain(&own) {
         let groups = outer.divide(&all);
-        let parts = |of: usize| k % of == 0 || (2..=8).any(|count| k.div_ceil(count) == of);
+        let parts = |of: usize| k.is_multiple_of(of) || (2..=8).any(|count| k.div_ceil(count) == of);
         let odd = matches!(outer, Split::Blocks { of, .. } if !parts(*of));
         for inner in splits.iter().chain(own.iter().filter(|_| *outer == Split::Whole)) {
             let nested: Vec<Vec<Vec<usize>>> = groups.iter().map(|group| inner.divide(group)).collect();

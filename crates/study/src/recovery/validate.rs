@@ -149,7 +149,7 @@ pub(super) fn validate(
 
 /// c of an element: that of its row's or its column's draw.
 fn added(row: &Question, column: &Question, turn: usize) -> u64 {
-    if turn % 2 == 0 { row.c } else { column.c }
+    if turn.is_multiple_of(2) { row.c } else { column.c }
 }
 
 /// The rows and the columns of one tile.
@@ -163,7 +163,7 @@ fn lines_of(spec: &UnitSpec, distribution: Distribution, seed: u64, tile: u64) -
         };
         (0..count).map(|index| one(index, &mut dice)).collect()
     };
-    if tile % 2 == 0 {
+    if tile.is_multiple_of(2) {
         // Rows and columns of the same draws: elements on the diagonal are questions of the distribution as it is.
         let lines = draw(m.max(n), None);
         return (lines[..m].to_vec(), lines[..n].to_vec());
