@@ -38,6 +38,7 @@ pub use cute::IndexOrder;
 pub use error::LayoutError;
 pub use fragment::{Fragment, FragmentOperand};
 pub use library::{PublishedFragment, PublishedLayout, fragments, library};
+pub use moves::Holder;
 pub use radix::{MixedRadix, Mode, NotMixedRadix};
 pub use relabel::{Difference, Relabelling};
 pub use table::Layout;

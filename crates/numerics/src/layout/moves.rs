@@ -6,6 +6,9 @@
 use super::{Layout, LayoutError};
 use crate::Matrix;
 
+/// A lane and a slot.
+pub type Holder = (usize, usize);
+
 impl Layout {
     /// The registers that hold the tiles of a batch; unused slots hold code 0.
     ///
@@ -48,9 +51,8 @@ impl Layout {
         Ok(tiles)
     }
 
-    /// The first two holders of one element, in one launch of the batch, whose codes differ: (launch, first, other), each holder
-    /// as (lane, slot). `None` when all copies agree, or when the matrix is not whole launches.
-    pub fn disagreement(&self, registers: &Matrix) -> Option<(usize, (usize, usize), (usize, usize))> {
+    /// The first two holders of one element, in one launch of the batch, whose codes differ: (launch, first, other). `None` when all copies agree, or when the matrix is not whole launches.
+    pub fn disagreement(&self, registers: &Matrix) -> Option<(usize, Holder, Holder)> {
         let count = whole("the registers", registers, self.lanes(), self.slots()).ok()?;
         let holders = self.first_holders();
         (0..count).find_map(|t| {
@@ -64,7 +66,7 @@ impl Layout {
     }
 
     /// The first (lane, slot) that holds each element, row by row.
-    pub fn first_holders(&self) -> Vec<Option<(usize, usize)>> {
+    pub fn first_holders(&self) -> Vec<Option<Holder>> {
         let mut holders = vec![None; self.rows() * self.cols()];
         for (lane, slot, element) in self.entries() {
             if let Some((row, col)) = element {
@@ -77,7 +79,7 @@ impl Layout {
 
 /// How many blocks of `of` rows a matrix is.
 fn whole(what: &'static str, matrix: &Matrix, of: usize, needed_cols: usize) -> Result<usize, LayoutError> {
-    if matrix.cols == needed_cols && matrix.rows > 0 && matrix.rows % of == 0 {
+    if matrix.cols == needed_cols && matrix.rows > 0 && matrix.rows.is_multiple_of(of) {
         return Ok(matrix.rows / of);
     }
     Err(LayoutError::Misfit { what, rows: matrix.rows, cols: matrix.cols, needed_cols, of })

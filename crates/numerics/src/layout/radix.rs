@@ -116,7 +116,7 @@ fn digits(mut values: Vec<(i64, i64)>) -> Result<Vec<Mode>, usize> {
     while values.len() > 1 {
         let (row, col) = values[1];
         let run = (0..values.len()).take_while(|&i| values[i] == (i as i64 * row, i as i64 * col)).count();
-        if values.len() % run != 0 {
+        if !values.len().is_multiple_of(run) {
             return Err(run * place);
         }
         let above: Vec<_> = values.iter().step_by(run).copied().collect();

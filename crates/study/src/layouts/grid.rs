@@ -107,9 +107,9 @@ impl Grid {
 pub(super) fn origins(parts: &[Part], (m, n): (usize, usize)) -> Option<Vec<(u32, u32)>> {
     let (rows, cols) = (parts.first()?.rows.len(), parts.first()?.cols.len());
     let alike = parts.iter().all(|part| (part.rows.len(), part.cols.len()) == (rows, cols));
-    let fits = |of: usize, whole: usize| whole % of == 0 || of % whole == 0;
+    let fits = |of: usize, whole: usize| whole.is_multiple_of(of) || of.is_multiple_of(whole);
     let (down, across) = ((m / rows).max(1), (n / cols).max(1));
-    if alike && fits(rows, m) && fits(cols, n) && parts.len() % (down * across) == 0 {
+    if alike && fits(rows, m) && fits(cols, n) && parts.len().is_multiple_of(down * across) {
         let origin = |i: usize| ((i / across % down * rows) as u32, (i % across * cols) as u32);
         return Some((0..parts.len()).map(origin).collect());
     }

@@ -180,7 +180,7 @@ fn shuffled(dice: &mut Dice, large: bool) -> Fragment {
 fn sub_words(dice: &mut Dice, fragment: Fragment) -> Fragment {
     let mut permuted = |layout: Layout| {
         let word = [1, 2, 4, 8][dice.below(4)];
-        if layout.slots() % word != 0 {
+        if !layout.slots().is_multiple_of(word) {
             return layout;
         }
         let mut order: Vec<usize> = (0..word).collect();
