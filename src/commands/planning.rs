@@ -112,7 +112,13 @@ fn probe(name: &str) -> anyhow::Result<rigel_ledger::Probe> {
     let found = known.iter().copied().find(|p| name_of(p) == name);
     found.ok_or_else(|| {
         let names: Vec<String> = known.iter().map(name_of).collect();
-        failure(Exit::Usage, format!("no probe `{name}` on this build; known: {}; to read a run there is `rigel report`", names.join(", ")))
+        failure(
+            Exit::Usage,
+            format!(
+                "no probe `{name}` on this build; known: {}; to read a run there is `rigel report`",
+                names.join(", ")
+            ),
+        )
     })
 }
 
