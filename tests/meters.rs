@@ -95,7 +95,7 @@ fn what_cannot_be_read_has_its_reason() {
     let _ = measure("sim:two-clocks", &run);
     assert!(readings(&run).is_empty());
     let said = energy(&run, "matmul2d");
-    assert!(said.contains("no meter was read"), "{said}");
+    assert!(said.contains("no meter of energy or power was read"), "{said}");
 }
 
 #[test]

@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn edges_are_those_of_the_launch_tile() {
         let shape = Shape::new(1000, 1000, 3);
-        let at_edge = |at: usize, tile: usize| at > 0 && (at % tile == 0 || (at + 1) % tile == 0);
+        let at_edge = |at: usize, tile: usize| at > 0 && (at.is_multiple_of(tile) || (at + 1).is_multiple_of(tile));
         for tile in [(96, 160), (128, 256)] {
             let edges = |seed| {
                 let places = witness(shape, tile, seed);

@@ -195,7 +195,7 @@ fn nearest(fragment: &Fragment) -> Vec<(Vec<usize>, Vec<usize>)> {
     let (of_a, of_b) = (holders(&fragment.a), holders(&fragment.b));
     let shape = fragment.shape();
     let pick = |holders: &[usize], slots: usize, lane: usize| {
-        holders.iter().copied().min_by_key(|register| (register / slots ^ lane, register % slots)).unwrap()
+        holders.iter().copied().min_by_key(|register| ((register / slots) ^ lane, register % slots)).unwrap()
     };
     let source = |(lane, _, element): (usize, usize, Option<(u32, u32)>)| {
         let (m, n) = element.map(|(m, n)| (m as usize, n as usize)).unwrap();
