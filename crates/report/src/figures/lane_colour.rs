@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 const HUES: [u32; 8] = [210, 35, 150, 330, 265, 60, 185, 5];
 /// Lightness in percent of the four steps.
 const LIGHT: [u32; 4] = [88, 80, 73, 94];
-const DARK: [u32; 4] = [30, 25, 20, 15];
+const DARK: [u32; 4] = [22, 18, 14, 10];
 /// Saturation in percent of the four steps.
 const SATURATION: [u32; 4] = [62, 34, 85, 14];
 const COLOURS: usize = 128;
