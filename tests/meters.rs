@@ -78,6 +78,17 @@ fn meters_are_read_once_and_a_resumed_run_keeps_what_they_said() {
 }
 
 #[test]
+fn a_finished_run_without_meters_keeps_its_seal() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = dir.path().join("run");
+    let sealed = || std::fs::metadata(run.join("MANIFEST")).unwrap().modified().unwrap();
+    assert!(measure("sim:two-clocks", &run).status.success());
+    let first = sealed();
+    assert!(measure("sim:two-clocks", &run).status.success());
+    assert_eq!(sealed(), first);
+}
+
+#[test]
 fn what_cannot_be_read_has_its_reason() {
     let dir = tempfile::tempdir().unwrap();
     let run = dir.path().join("hostile");

@@ -1,7 +1,7 @@
 //! Is every verdict word reached by its smallest input, and do the rules obey the laws they promise?
 
 use proptest::prelude::*;
-use rigel_ledger::plan::Thresholds;
+use rigel_ledger::plan::{Plan, Thresholds};
 use rigel_ledger::verdict::{
     Acceleration, AccelerationCase, Baseline, BaselineCase, Comparison, Coverage, Doubt, EmulationWitness, GemmCase,
     MatchedBy, PathSignals, Place, Rail, Ratio, RivalCase, SignalReading, StatePair, States, Win, accelerated,
@@ -9,15 +9,7 @@ use rigel_ledger::verdict::{
 };
 
 fn thresholds() -> Thresholds {
-    Thresholds {
-        accelerated: 1.5,
-        win: 1.1,
-        same: [0.9, 1.1],
-        ceiling_share: 0.6,
-        plateau: 0.02,
-        coarse_cap: 0.01,
-        full_check: 1 << 33,
-    }
+    Plan::planted("words").thresholds
 }
 
 fn ratio(low: f64, high: f64) -> Ratio {
