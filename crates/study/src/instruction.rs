@@ -89,5 +89,5 @@ pub(crate) fn identity(spec: &UnitSpec) -> UnitIdentity {
 /// An origin to be filled in by whoever writes the run.
 pub(crate) fn unwritten() -> Origin {
     let empty = String::new;
-    Origin { kind: RunKind::Simulated, device: empty(), driver: empty(), toolchain: empty(), run: empty() }
+    Origin { kind: RunKind::Simulated, device: empty(), driver: empty(), toolchain: empty() }
 }

@@ -216,7 +216,6 @@ impl RunWriter {
             device: device.id.clone(),
             driver: device.driver.clone(),
             toolchain: device.toolchain.clone(),
-            run: self.provenance.run.clone(),
         };
         self.append_with(row, &[], &[], Some(record))
     }

@@ -31,7 +31,8 @@ impl Claim {
     }
 }
 
-/// Where a record comes from, so that a file that travels alone still says it. Filled in as the row is.
+/// Where a record comes from, so that a file that travels alone still says it. Filled in as the row is. The run stands in
+/// the row alone: two runs that found the same have the same files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
@@ -43,8 +44,6 @@ pub struct Origin {
     pub driver: String,
     /// Toolchain.
     pub toolchain: String,
-    /// Run id.
-    pub run: String,
 }
 
 /// What a unit declares of itself.
@@ -216,7 +215,6 @@ impl UnitRecord {
             ("unit.triple", unit.triple.to_string(), row.triple.to_string()),
             ("unit.shape", unit.shape.to_string(), row.shape.map(|s| s.to_string()).unwrap_or_default()),
             ("claim", crate::rows::name_of(&self.claim()), crate::rows::name_of(&row.outcome)),
-            ("origin.run", origin.run.clone(), row.run.clone()),
             ("origin.device", origin.device.clone(), row.device.clone()),
             ("origin.driver", origin.driver.clone(), row.driver.clone()),
         ];

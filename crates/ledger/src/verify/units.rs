@@ -20,7 +20,8 @@ fn failures(run: &Run, record: &UnitRecord) -> Vec<Failure> {
     let path = row.and_then(|row| files_of(row).pop()).map(|name| run.dir().join(name)).unwrap_or_default();
     let mut flaws = flaws(record);
     let origin = record.origin();
-    if let Some(provenance) = run.provenance().iter().find(|provenance| provenance.run == origin.run) {
+    let provenance = row.and_then(|row| run.provenance().iter().find(|provenance| provenance.run == row.run));
+    if let Some(provenance) = provenance {
         let word = |kind: RunKind| crate::rows::name_of(&kind);
         if provenance.kind != origin.kind {
             let (stated, run) = (word(origin.kind), word(provenance.kind));
