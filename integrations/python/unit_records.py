@@ -109,6 +109,8 @@ class Records:
             questions.append(("counterexample", counterexample["question"], counterexample["model"]))
             if counterexample["model"] == counterexample["unit"]:
                 yield "the counterexample is none"
+        if model and cell.extents[2] % model["k"]:
+            yield "the unit's k is no multiple of the model's"
         formats = triple_of(cell.triple)[:3]
         for name, question, stated in questions if model else []:
             a, b, (c,), (says,) = (codes(text) for text in (question["a"], question["b"], question["c"], stated))
