@@ -196,3 +196,61 @@ fn tile_product<S: Simd, const ROWS: usize>(
     }
     *sums = [sum, magnitude];
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{below, stream};
+
+    /// Every width of vectors gives the bits of the plain loop, in two panels of k, at ragged edges of the output.
+    #[test]
+    fn every_vector_width_sums_in_the_order_of_k() {
+        let (n, depth, cols) = (21, 7, 19_usize);
+        let mut drawn = 0;
+        let mut draw = || {
+            drawn += 1;
+            (below(stream(1, 0), drawn, 2001) as f64 - 1000.0) / 64.0
+        };
+        let columns = 1..1 + cols;
+        for height in [1, 5, 6, 7, 12] {
+            let panels: [(Vec<Term>, Vec<Strip>); 2] = std::array::from_fn(|_| {
+                let a = (0..depth).map(|_| std::array::from_fn(|_| draw()).map(|x: f64| [x, x.abs()]));
+                (a.collect(), (0..cols.div_ceil(WIDTH) * depth).map(|_| std::array::from_fn(|_| draw())).collect())
+            });
+            let mut plain = [vec![f64::NAN; height * n], vec![f64::NAN; height * n]];
+            for (row, col) in (0..height).flat_map(|row| (0..cols).map(move |col| (row, col))) {
+                let [mut sum, mut magnitude] = [0.0f64; 2];
+                for (a, b) in &panels {
+                    for k in 0..depth {
+                        let (x, y) = (a[k][row][0], b[col / WIDTH * depth + k][col % WIDTH]);
+                        sum += x * y;
+                        magnitude += (x * y).abs();
+                    }
+                }
+                let at = row * n + columns.start + col;
+                [plain[0][at], plain[1][at]] = [sum, magnitude];
+            }
+            let run = |vectorize: &dyn Fn(Task)| {
+                let mut sums = [vec![f64::NAN; height * n], vec![f64::NAN; height * n]];
+                for (panel, (a, strips)) in panels.iter().enumerate() {
+                    let [sum, magnitude] = &mut sums;
+                    let columns = columns.clone();
+                    vectorize(Task { sum, magnitude, n, columns, a, strips, depth, start: panel * depth });
+                }
+                let bits =
+                    |sums: &[Vec<f64>; 2]| sums.clone().map(|s| s.into_iter().map(f64::to_bits).collect::<Vec<_>>());
+                assert_eq!(bits(&sums), bits(&plain), "{height} rows");
+            };
+            run(&|task| pulp::Scalar::new().vectorize(task));
+            #[cfg(target_arch = "x86_64")]
+            {
+                if let Some(simd) = pulp::x86::V3::try_new() {
+                    run(&|task| Simd::vectorize(simd, task));
+                }
+                if let Some(simd) = pulp::x86::V4::try_new() {
+                    run(&|task| Simd::vectorize(simd, task));
+                }
+            }
+        }
+    }
+}
