@@ -23,8 +23,8 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
         if rows.is_empty() {
             return Err(failure(Exit::NothingSelected, format!("no cell {id} in {}", args.run.display())));
         }
-        cells(&mut out, &rows, &samples)?;
         writeln!(out, "{}", repeat(&run, rows[0]))?;
+        cells(&mut out, &rows, &samples)?;
         return Ok(Exit::Fine);
     }
     let subjects = subjects(&run, &args.what);
@@ -80,10 +80,10 @@ fn subject(
         .iter()
         .filter(|r| evidence.contains(&r.cell) && r.path == path && r.triple.to_string() == triple)
         .collect();
-    cells(out, &rows, samples)?;
     if let Some(row) = rows.iter().find(|row| row.work != Work::Rung).or(rows.first()) {
         writeln!(out, "{}", repeat(run, row))?;
     }
+    cells(out, &rows, samples)?;
     writeln!(out)
 }
 

@@ -2,10 +2,10 @@
 
 use crate::missing::missing;
 use crate::order::{Event, Job, Measured, MeterReading, Order, SOLO, Stage};
+use crate::pieces::Piece;
 use crate::resume;
 use crate::spent::Spent;
 use crate::supervisor::{End, SupervisorError, Workers};
-use crate::units::Unit;
 use rigel_ledger::plan::Plan;
 use rigel_ledger::rows::{Bits, CellId, CellRow, Identity, Outcome, PowerRow, SampleRow, WitnessRow, Work};
 use rigel_ledger::store::{RunWriter, StoreError};
@@ -15,8 +15,8 @@ use rigel_numerics::{Megahertz, Time, random};
 pub trait Observer {
     /// The campaign is about to begin with so many rows to come, so many of which are there already.
     fn begin(&mut self, rows: usize, there: usize);
-    /// A unit is worked on.
-    fn unit(&mut self, name: &str);
+    /// A piece is worked on.
+    fn piece(&mut self, name: &str);
     /// A row is on disk.
     fn row(&mut self, row: &CellRow);
     /// Something that a user should know and that no row says.
@@ -45,7 +45,7 @@ pub enum Ended {
     Interrupted,
     /// The device stopped answering; later cells have no rows.
     DeviceLost,
-    /// So many cells have no row although every unit was worked on.
+    /// So many cells have no row although every piece was worked on.
     Incomplete(usize),
 }
 
@@ -59,8 +59,8 @@ pub struct Campaign<'a> {
     pub device: (String, String),
     /// Run id, for rows.
     pub run: String,
-    /// Units of this shard, in order.
-    pub units: Vec<Unit>,
+    /// Pieces of this shard, in order.
+    pub pieces: Vec<Piece>,
     /// Worker processes.
     pub workers: Workers<'a>,
     /// Whether the user asked to stop after the process in hand.
@@ -97,42 +97,42 @@ impl Attempt {
 }
 
 impl Campaign<'_> {
-    /// Runs every unit that has rows missing.
+    /// Runs every piece that has rows missing.
     pub fn run(mut self) -> Result<(Ended, RunWriter), CampaignError> {
         let begun = std::time::Instant::now();
-        let ended = self.units_in_order();
+        let ended = self.pieces_in_order();
         self.observer.spent(begun.elapsed(), &self.spent);
         Ok((ended?, self.writer))
     }
 
-    fn units_in_order(&mut self) -> Result<Ended, CampaignError> {
+    fn pieces_in_order(&mut self) -> Result<Ended, CampaignError> {
         let processes = self.plan.sampling.processes;
-        let units = std::mem::take(&mut self.units);
-        let total = units.iter().map(|u| u.rows(processes)).sum();
+        let pieces = std::mem::take(&mut self.pieces);
+        let total = pieces.iter().map(|piece| piece.rows(processes)).sum();
         self.observer.begin(total, self.writer.cells().len());
-        for unit in &units {
+        for piece in &pieces {
             if (self.stop_soon)() {
                 return Ok(Ended::Interrupted);
             }
-            let ended = match unit {
-                Unit::Absent { cell, reason } => self.absent(unit, cell, reason)?,
-                Unit::Climb { cells } => self.climb(unit, cells)?,
-                Unit::Block { id, cells } => self.block(id, cells)?,
-                Unit::Meters { cells } => self.meters(cells)?,
+            let ended = match piece {
+                Piece::Absent { cell, reason } => self.absent(piece, cell, reason)?,
+                Piece::Climb { cells } => self.climb(piece, cells)?,
+                Piece::Block { id, cells } => self.block(id, cells)?,
+                Piece::Meters { cells } => self.meters(cells)?,
             };
             if ended != Ended::Complete {
                 return Ok(ended);
             }
         }
-        let missing = missing(&units, self.writer.cells(), processes).total();
+        let missing = missing(&pieces, self.writer.cells(), processes).total();
         Ok(if missing == 0 { Ended::Complete } else { Ended::Incomplete(missing) })
     }
 
-    fn absent(&mut self, unit: &Unit, cell: &Identity, reason: &str) -> Result<Ended, CampaignError> {
+    fn absent(&mut self, piece: &Piece, cell: &Identity, reason: &str) -> Result<Ended, CampaignError> {
         if !self.has_row(cell, 0) {
             let mut row = CellRow::blank(cell, 0);
             (row.outcome, row.reason) = (Outcome::Absent, reason.to_owned());
-            self.append_all(&unit.name(), vec![(row, vec![], vec![])])?;
+            self.append_all(&piece.name(), vec![(row, vec![], vec![])])?;
         }
         Ok(Ended::Complete)
     }
@@ -142,7 +142,7 @@ impl Campaign<'_> {
         if !self.writer.power().is_empty() {
             return Ok(Ended::Complete);
         }
-        self.observer.unit("meters");
+        self.observer.piece("meters");
         let job = Job::Meters { cells: cells.to_vec(), window_s: self.plan.sampling.meter_window_s };
         let attempt = self.attempt(0, job)?;
         match &attempt.end {
@@ -161,14 +161,14 @@ impl Campaign<'_> {
         }
     }
 
-    fn climb(&mut self, unit: &Unit, cells: &[Identity]) -> Result<Ended, CampaignError> {
-        let name = unit.name();
+    fn climb(&mut self, piece: &Piece, cells: &[Identity]) -> Result<Ended, CampaignError> {
+        let name = piece.name();
         let mut left: Vec<Identity> = cells.iter().filter(|c| !self.has_row(c, 0)).cloned().collect();
         while !left.is_empty() {
             if (self.stop_soon)() {
                 return Ok(Ended::Interrupted);
             }
-            self.observer.unit(&name);
+            self.observer.piece(&name);
             let attempt = self.attempt(SOLO, Job::Climb(left.clone()))?;
             let mut done: Vec<usize> = attempt.measured.iter().map(|m| m.cell).collect();
             let at = attempt.culprit();
@@ -223,7 +223,7 @@ impl Campaign<'_> {
                 if (self.stop_soon)() {
                     return Ok(Ended::Interrupted);
                 }
-                self.observer.unit(&format!("{block} process {}/{processes}", process + 1));
+                self.observer.piece(&format!("{block} process {}/{processes}", process + 1));
                 let attempt = self.attempt(process, Job::Block { block: block.clone(), cells: missing.clone() })?;
                 match attempt.end {
                     End::Done => {
@@ -280,7 +280,7 @@ impl Campaign<'_> {
             if (self.stop_soon)() {
                 return Ok(Err(Ended::Interrupted));
             }
-            self.observer.unit(&format!("{id} pilot {} {}", cell.path, cell.triple));
+            self.observer.piece(&format!("{id} pilot {} {}", cell.path, cell.triple));
             let attempt = self.attempt(SOLO, Job::Pilot { cell: cell.clone() })?;
             let identity = Identity { tile: attempt.tile.clone().unwrap_or_default(), ..cell.clone() };
             match attempt.end {
