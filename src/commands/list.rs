@@ -31,7 +31,7 @@ fn cells(args: &PlanArgs, planned: &Planned, pieces: &[Piece]) -> anyhow::Result
     let cells = pieces.iter().flat_map(|piece| piece.cells().iter().map(move |cell| (piece, cell)));
     let processes = |piece: &Piece| match piece {
         Piece::Block { .. } => planned.plan.sampling.processes,
-        Piece::Climb { .. } | Piece::Meters { .. } => 1,
+        Piece::Climb { .. } | Piece::Meters { .. } | Piece::Instruction { .. } => 1,
         Piece::Absent { .. } => 0,
     };
     let absent = |piece: &Piece| match piece {

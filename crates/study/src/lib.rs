@@ -8,10 +8,12 @@
 pub mod calibrate;
 pub mod campaign;
 pub mod climb;
+mod deaths;
 pub mod device_lock;
 pub mod estimate;
 pub mod faults;
 pub mod gate;
+pub mod instruction;
 pub mod layouts;
 pub mod meters;
 pub mod missing;

@@ -37,7 +37,7 @@ pub fn missing(pieces: &[Piece], rows: &[CellRow], processes: u32) -> Missing {
     for piece in pieces {
         let last = match piece {
             Piece::Block { .. } => processes,
-            Piece::Climb { .. } | Piece::Absent { .. } => 1,
+            Piece::Climb { .. } | Piece::Absent { .. } | Piece::Instruction { .. } => 1,
             // Meters leave readings and no rows.
             Piece::Meters { .. } => 0,
         };

@@ -2,7 +2,7 @@
 
 use rigel_device::{Device, Offer};
 use rigel_ledger::Plan;
-use rigel_ledger::rows::{Identity, Probe};
+use rigel_ledger::rows::{Identity, Probe, name_of};
 use rigel_numerics::Triple;
 
 /// A piece of a campaign that runs whole on one device, in its own worker processes.
@@ -26,6 +26,11 @@ pub enum Piece {
         id: String,
         /// Cells; those of [`rigel_ledger::rows::Work::Gemm`] get their launch tile from a pilot.
         cells: Vec<Identity>,
+    },
+    /// One question about one matrix instruction or conversion, alone in a process.
+    Instruction {
+        /// The cell: its probe says what is asked, its tile names the unit.
+        cell: Identity,
     },
     /// Meters read at idle and under one steady load a path. It leaves readings and no cell rows.
     Meters {
@@ -57,6 +62,14 @@ impl<'a> Expansion<'a> {
         Expansion { plan, device, offers }
     }
 
+    /// Whether the plan and the filter select something of this path, triple and name.
+    pub fn selects(&self, path: &str, triple: Triple, name: &str) -> bool {
+        let select = &self.plan.select;
+        (select.paths.is_empty() || select.paths.iter().any(|known| known == path))
+            && (select.triples.is_empty() || select.triples.contains(&triple))
+            && crate::select::keeps(&select.filter, &format!("{path} {name}"), triple)
+    }
+
     /// The offers that can be tried here.
     pub fn present(&self) -> impl Iterator<Item = &Offer> {
         self.offers.iter().filter(|o| o.absent.is_empty())
@@ -79,7 +92,7 @@ impl Piece {
     pub fn rows(&self, processes: u32) -> usize {
         match self {
             Piece::Climb { cells } => cells.len(),
-            Piece::Absent { .. } => 1,
+            Piece::Absent { .. } | Piece::Instruction { .. } => 1,
             Piece::Meters { .. } => 0,
             Piece::Block { cells, .. } => cells.len() * processes as usize,
         }
@@ -89,7 +102,7 @@ impl Piece {
     pub fn cells(&self) -> &[Identity] {
         match self {
             Piece::Climb { cells } | Piece::Block { cells, .. } | Piece::Meters { cells } => cells,
-            Piece::Absent { cell, .. } => std::slice::from_ref(cell),
+            Piece::Absent { cell, .. } | Piece::Instruction { cell } => std::slice::from_ref(cell),
         }
     }
 
@@ -102,6 +115,7 @@ impl Piece {
                 None => "ladder".into(),
             },
             Piece::Meters { .. } => "meters".into(),
+            Piece::Instruction { cell } => format!("{}/{}/{}", name_of(&cell.probe), cell.path, cell.tile),
             Piece::Absent { cell, .. } => climb_block(&cell.path, cell.triple),
         }
     }
