@@ -107,7 +107,7 @@ fn unit(source: Source<'_>, index: usize, view: &UnitView<'_>, drawn: &mut Vec<(
     if !rest.is_empty() || !view.operands.is_empty() {
         out.push_str("<dl>\n");
         for fact in rest {
-            let (name, text) = told(fact);
+            let (name, text) = line(fact);
             out.push_str(&format!("<dt>{}</dt><dd>{}</dd>\n", markup(&name), markup(&text)));
         }
         for operand in &view.operands {
@@ -122,7 +122,7 @@ fn unit(source: Source<'_>, index: usize, view: &UnitView<'_>, drawn: &mut Vec<(
 }
 
 /// A fact as a line of a unit's list: what it is about, and what it says.
-fn told(fact: &FactRow) -> (String, String) {
+fn line(fact: &FactRow) -> (String, String) {
     let operand = fact.name.rsplit('.').next().unwrap_or_default().to_uppercase();
     match fact.name.as_str() {
         "arithmetic.tiles" => ("tiles asked".into(), format!("{} before validation: {}", fact.value, fact.words)),
