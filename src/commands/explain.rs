@@ -51,7 +51,7 @@ fn subjects(run: &Run, what: &str) -> BTreeSet<(String, String)> {
     let says = |f: &FactRow| {
         let triple = f.triple.map(|t| t.to_string()).unwrap_or_default();
         let text = format!("{} {triple} {} {}", f.path, f.name, f.value).to_lowercase();
-        words.iter().all(|word| text.contains(word))
+        words.iter().all(|word| rigel_study::select::begins(&text, word))
     };
     let of = |f: &FactRow| (f.path.clone(), f.triple.map(|t| t.to_string()).unwrap_or_default());
     run.facts().iter().filter(|f| says(f)).map(of).collect()

@@ -9,6 +9,7 @@ use crate::progress::Progress;
 use crate::terminal;
 use rigel_ledger::Provenance;
 use rigel_ledger::facts::Evidence;
+use rigel_ledger::provenance::RunKind;
 use rigel_ledger::store::{Run, RunWriter, StoreError};
 use rigel_study::campaign::{Campaign, Ended};
 use rigel_study::device_lock::DeviceLock;
@@ -39,6 +40,14 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     list::warn(&planned, &pieces);
     let out = args.out.clone().unwrap_or_else(|| default_out(args, &planned));
     let provenance = provenance(args, &mut planned);
+    if let (RunKind::Measured, Some(load)) = (provenance.kind, provenance.host.busy()) {
+        terminal::tell!(
+            "{} the load is {load} on {} logical processors: other programs compute here. Intervals will be wide and verdicts \
+             undecided; close what computes, or repeat on an idle machine",
+            terminal::warning(),
+            provenance.host.logical_cpus
+        );
+    }
     let _alone = DeviceLock::of(&provenance).map_err(|busy| failure(Exit::Busy, busy))?;
     let writer = open_writer(args, &out, &planned, &provenance)?;
     let presses = count_interrupts()?;

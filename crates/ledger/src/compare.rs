@@ -1,6 +1,7 @@
 //! What changed between two runs: verdicts, intervals, and what cannot be decided?
 //!
-//! A word (a verdict, a rung, a mode count) changed when it differs. A number ([`number`]), with a unit or a ratio, moved
+//! A word (a verdict, a rung, a mode count) changed when it differs; from one reason of `undecided` to another nothing is
+//! decided, so that is not decidable. A number ([`number`]), with a unit or a ratio, moved
 //! when both runs have a 95 % interval and the two do not overlap: a cautious rule that calls fewer than 5 % of equal
 //! numbers moved. Without two intervals a difference is not decidable. A rate that moved while the same rate per core-clock did not is marked as
 //! explained by the clock. Devices, drivers and plans may differ: the caller says so beside the result.
@@ -64,7 +65,7 @@ pub enum Change {
     Moved,
     /// They do not overlap, but those per core-clock do.
     MovedWithClock,
-    /// The values differ and at least one has no interval.
+    /// The values differ and at least one has no interval, or both are undecided for different reasons.
     Undecidable,
     /// Only the older run has it.
     Gone,
@@ -145,7 +146,9 @@ pub fn number(fact: &FactRow) -> Option<f64> {
 
 fn change(old: &FactRow, new: &FactRow) -> Option<Change> {
     if number(old).is_none() || number(new).is_none() || old.unit != new.unit {
-        return ((&old.value, &old.unit) != (&new.value, &new.unit)).then_some(Change::Word);
+        let open = |fact: &FactRow| fact.value.starts_with("undecided");
+        let change = if open(old) && open(new) { Change::Undecidable } else { Change::Word };
+        return ((&old.value, &old.unit) != (&new.value, &new.unit)).then_some(change);
     }
     match (interval(old), interval(new)) {
         (Some(a), Some(b)) => (a.1 < b.0 || b.1 < a.0).then_some(Change::Moved),
@@ -205,6 +208,8 @@ mod tests {
     fn each_kind_of_change_is_told_apart() {
         let words = |w: &str| [fact("verdict.win", w, "", None)];
         assert_eq!(changes(&words("no win"), &words("win over B")), [Change::Word]);
+        assert_eq!(changes(&words("undecided: no ceiling"), &words("win over B")), [Change::Word]);
+        assert_eq!(changes(&words("undecided: no ceiling"), &words("undecided: clock states")), [Change::Undecidable]);
         let rate = |v: &str, i| [fact("rate", v, "op/s", i)];
         assert_eq!(changes(&rate("5", Some((4.0, 6.0))), &rate("9", Some((8.0, 9.5)))), [Change::Moved]);
         assert!(changes(&rate("5", Some((4.0, 6.0))), &rate("6", Some((5.5, 9.5)))).is_empty());

@@ -133,6 +133,14 @@ pub struct Host {
     pub environment: String,
 }
 
+impl Host {
+    /// The load average of a host that was not idle when the run began: above half a process for each logical processor. An
+    /// average of a minute lags, so what ended just before counts too.
+    pub fn busy(&self) -> Option<f64> {
+        self.load.filter(|load| *load > 0.5 * f64::from(self.logical_cpus))
+    }
+}
+
 impl Provenance {
     /// Version of the file formats that this code writes.
     pub const SCHEMA: u32 = 1;

@@ -153,6 +153,25 @@ fn a_ceiling_off_its_plateau_is_not_accepted() {
 }
 
 #[test]
+fn noise_is_no_plateau() {
+    // The middle of six processes stands on a plateau; two processes were disturbed in all variants alike.
+    let mut run = golden();
+    run.samples.0.values_mut().for_each(|(_, clocks)| clocks.clear());
+    let disturb = |row: &mut CellRow, by: f64| row.median_ns = row.median_ns.map(|median| median * by);
+    for (percent, plateau) in [(5.0, "yes"), (30.0, "no")] {
+        let mut run = run.clone();
+        for row in run.cells.iter_mut().filter(|row| row.work == Work::Ceiling && row.triple == HALF) {
+            match row.process {
+                0 => disturb(row, 1.0 + percent / 100.0),
+                1 => disturb(row, 1.0 - percent / 100.0),
+                _ => {}
+            }
+        }
+        assert_eq!(run.value("matrix", Some(HALF), "ceiling.plateau"), plateau, "{percent} %");
+    }
+}
+
+#[test]
 fn a_lucky_edge_of_a_plateau_does_not_hide_it() {
     // Were the fastest variant asked alone, noise that lifts ilp4 over ilp8 would make ilp1 its neighbour, a step.
     let mut run = golden();

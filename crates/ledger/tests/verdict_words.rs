@@ -201,7 +201,7 @@ fn every_place_is_reached_with_its_count_of_signals() {
     let (yes, still) = (Some(true), Some(false));
     let table: Vec<(PathSignals, Place, usize, &str)> = vec![
         (
-            PathSignals { ceiling: no(), shootout: no(), rails: Err("no meter".into()) },
+            PathSignals { ceiling: no(), shootout: no(), rails: Err("no meter".into()), one_place: false },
             Place::Undetermined,
             0,
             "unmeasured",
@@ -211,13 +211,19 @@ fn every_place_is_reached_with_its_count_of_signals() {
                 ceiling: Ok(plain(0.4, 0.5)),
                 shootout: Ok(plain(1.05, 1.21)),
                 rails: Err("no meter".into()),
+                one_place: false,
             },
             Place::ShaderCores,
             2,
             "unmeasured",
         ),
         (
-            PathSignals { ceiling: Ok(plain(3.0, 3.1)), shootout: Ok(plain(2.0, 2.1)), rails: Err("no meter".into()) },
+            PathSignals {
+                ceiling: Ok(plain(3.0, 3.1)),
+                shootout: Ok(plain(2.0, 2.1)),
+                rails: Err("no meter".into()),
+                one_place: false,
+            },
             Place::DedicatedUnit,
             2,
             "unmeasured",
@@ -227,6 +233,7 @@ fn every_place_is_reached_with_its_count_of_signals() {
                 ceiling: Ok(plain(0.4, 0.5)),
                 shootout: Ok(plain(1.0, 1.2)),
                 rails: rails(vec![rail(Coverage::ShaderCores, yes, yes), rail(Coverage::DedicatedUnit, yes, still)]),
+                one_place: false,
             },
             Place::ShaderCores,
             3,
@@ -238,6 +245,7 @@ fn every_place_is_reached_with_its_count_of_signals() {
                 ceiling: Ok(plain(0.4, 0.5)),
                 shootout: no(),
                 rails: rails(vec![rail(Coverage::ShaderCores, yes, yes), rail(Coverage::DedicatedUnit, None, still)]),
+                one_place: false,
             },
             Place::Undetermined,
             1,
@@ -248,6 +256,7 @@ fn every_place_is_reached_with_its_count_of_signals() {
                 ceiling: no(),
                 shootout: Ok(plain(2.0, 2.1)),
                 rails: rails(vec![rail(Coverage::DedicatedUnit, yes, yes), rail(Coverage::ShaderCores, yes, still)]),
+                one_place: false,
             },
             Place::DedicatedUnit,
             2,
@@ -258,6 +267,7 @@ fn every_place_is_reached_with_its_count_of_signals() {
                 ceiling: Ok(plain(0.4, 0.5)),
                 shootout: Ok(plain(2.0, 2.1)),
                 rails: rails(vec![rail(Coverage::Both, yes, yes)]),
+                one_place: false,
             },
             Place::Undetermined,
             1,
@@ -268,6 +278,7 @@ fn every_place_is_reached_with_its_count_of_signals() {
                 ceiling: Ok(plain(0.9, 1.1)),
                 shootout: Ok(plain(1.4, 1.6)),
                 rails: rails(vec![rail(Coverage::ShaderCores, still, still)]),
+                one_place: false,
             },
             Place::Undetermined,
             0,
@@ -280,10 +291,18 @@ fn every_place_is_reached_with_its_count_of_signals() {
         assert!(ruling.words.starts_with(&format!("{count} of 3 signals")), "{}", ruling.words);
         assert_eq!(signals.readings(&thresholds())[2].1.to_string(), energy);
     }
+    let one_place = PathSignals {
+        ceiling: Ok(plain(3.0, 3.1)),
+        shootout: Ok(plain(0.9, 1.1)),
+        rails: Err("no meter".into()),
+        one_place: true,
+    };
+    assert_eq!(where_it_runs(&one_place, &thresholds()).word, (Place::Undetermined, 0));
     let blind = PathSignals {
         ceiling: no(),
         shootout: no(),
         rails: rails(vec![rail(Coverage::ShaderCores, still, yes), rail(Coverage::DedicatedUnit, None, yes)]),
+        one_place: false,
     };
     let [.., (_, SignalReading::Unmeasured(words))] = blind.readings(&thresholds()) else {
         panic!("blind rails spoke")

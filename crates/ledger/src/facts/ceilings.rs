@@ -42,6 +42,9 @@ pub(super) fn all<'a>(index: &'a Index<'a>, evidence: &Evidence<'_>) -> Vec<Ceil
     loops.into_par_iter().map(build).collect()
 }
 
+/// How much of its rate a ceiling's interval may stretch to either side. Noise that wide would make any rate look like a plateau.
+const WIDEST: f64 = 0.1;
+
 /// Independent chains and threads of a variant's name, `ilp8x2`.
 fn parallelism(variant: &str) -> Option<(u32, u32)> {
     let (chains, threads) = variant.strip_prefix("ilp")?.split_once('x')?;
@@ -64,7 +67,14 @@ impl<'a> Ceiling<'a> {
             let around = neighbours(variant, &variants);
             !around.is_empty() && around.iter().all(|other| (other.speed / variant.speed - 1.0).abs() <= limit)
         };
-        let found = variants.iter().position(|variant| variant.speed >= top * (1.0 - limit) && level(variant));
+        let on_top = |variant: &&Variant<'_>| variant.speed >= top * (1.0 - limit) && level(variant);
+        let steady = |variant: &Variant<'_>| match middle(&variant.points.iter().map(|p| p.rate).collect::<Vec<_>>()) {
+            Some((rate, Some(interval))) => {
+                interval.low >= rate * (1.0 - WIDEST) && interval.high <= rate * (1.0 + WIDEST)
+            }
+            _ => true,
+        };
+        let found = variants.iter().position(|variant| on_top(&variant) && steady(variant));
         let chosen = &variants[found.unwrap_or(0)];
         let around = neighbours(chosen, &variants);
         let tile = &chosen.cell.any.tile;
@@ -77,6 +87,9 @@ impl<'a> Ceiling<'a> {
         };
         let refused = match found {
             Some(_) => String::new(),
+            None if variants.iter().any(|variant| on_top(&variant)) => {
+                format!("its interval stretches beyond {:.0} % of the rate: too noisy", WIDEST * 100.0)
+            }
             None => format!("no variant within {:.1} % of the fastest and of all its neighbours", limit * 100.0),
         };
         let side = found.map(|_| side(chosen, &around, evidence));

@@ -23,6 +23,7 @@ pub(super) fn facts(bench: &Bench<'_>, evidence: &Evidence<'_>, complete: bool) 
             ceiling: against_roofline(bench, &pairs, path, ceiling_cells),
             shootout: against_older(bench, path, shootout_cells),
             rails: rails::of(path, evidence),
+            one_place: evidence.provenance.iter().all(|record| record.device.backend == "cpu"),
         };
         let subject = Subject::path(Probe::Dispatch, path);
         for (signal, reading) in signals.readings(thresholds) {

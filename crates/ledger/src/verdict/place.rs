@@ -80,6 +80,8 @@ pub struct PathSignals {
     pub shootout: Result<Comparison, String>,
     /// Rails, or why there are none.
     pub rails: Result<Vec<Rail>, String>,
+    /// Whether the device has one place only, as a processor has its cores: then signals are reported and point nowhere.
+    pub one_place: bool,
 }
 
 impl PathSignals {
@@ -91,6 +93,8 @@ impl PathSignals {
     ///   unit; wholly below it, to the same one.
     /// * `energy`: of rails that a known load moved, those that cover one place alone. A rail that it did not move, or
     ///   that was never tried, is `blind` and says nothing.
+    ///
+    /// Where there is one place only, a signal that would point somewhere is ambiguous: the width of vectors explains it.
     pub fn readings(&self, thresholds: &Thresholds) -> [(Signal, SignalReading); 3] {
         let by_ratio = |comparison: &Result<Comparison, String>, threshold: f64, what: &str| match comparison {
             Err(why) => SignalReading::Unmeasured(why.clone()),
@@ -107,11 +111,19 @@ impl PathSignals {
                 Err(doubt) => SignalReading::Ambiguous(format!("{ratio} of {what}: {doubt}")),
             },
         };
-        [
+        let readings = [
             (Signal::Ceiling, by_ratio(&self.ceiling, 1.0, "the scalar units' measured ceiling")),
             (Signal::Shootout, by_ratio(&self.shootout, thresholds.accelerated, "the older instruction's rate")),
             (Signal::Energy, self.energy()),
-        ]
+        ];
+        readings.map(|(signal, reading)| match reading {
+            SignalReading::Says(_, why) if self.one_place => {
+                let why =
+                    format!("{why}; a processor computes on its cores alone, and the width of vectors explains it");
+                (signal, SignalReading::Ambiguous(why))
+            }
+            reading => (signal, reading),
+        })
     }
 
     fn energy(&self) -> SignalReading {

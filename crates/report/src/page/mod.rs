@@ -14,6 +14,7 @@ use crate::source::Source;
 use crate::text::markup;
 use crate::theme;
 use crate::verdicts::{HEADS, VerdictTable};
+use rigel_ledger::provenance::{Provenance, RunKind};
 
 /// What a browser may do with the page: apply its own style sheet, and nothing else. No script, no request, no form.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -74,6 +75,14 @@ fn head(source: Source<'_>) -> String {
         let missing = markup(&incomplete.join(", "));
         out.push_str(&format!(
             "<p class=\"warning\"><b>Incomplete.</b> Provenance lacks {missing}, so no verdict is given.</p>\n"
+        ));
+    }
+    let busy = |record: &&Provenance| record.kind == RunKind::Measured && record.host.busy().is_some();
+    if let Some(host) = source.provenance.iter().find(busy).map(|record| &record.host) {
+        out.push_str(&format!(
+            "<p class=\"warning\"><b>Not alone.</b> The load of the host was {} on {} when the run began. What computes beside a run widens intervals and makes modes.</p>\n",
+            host.load.unwrap_or_default(),
+            counted(host.logical_cpus as usize, "logical processor"),
         ));
     }
     out.push_str("<nav aria-label=\"Sections\">");
