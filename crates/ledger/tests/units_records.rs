@@ -280,7 +280,7 @@ fn every_edited_value_is_refused_by_the_rest_of_its_record() {
         "columns",
     ];
     // What makes the record's identity is held against the row, and origin against provenance.
-    let row = ["cell", "schema", "origin", "name", "path"];
+    let row = ["cell", "schema", "origin", "name", "path", "shape"];
     for record in all() {
         let value = match &record {
             UnitRecord::Arithmetic(record) => serde_json::to_value(record),
