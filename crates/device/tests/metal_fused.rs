@@ -30,10 +30,8 @@ fn bias(n: usize) -> Vec<f32> {
 fn output(
     gpu: &mut Simulated,
     product: Product,
-    kernel: Kernel,
-    entry: &str,
-    a: &Matrix,
-    b: &Matrix,
+    (kernel, entry): (Kernel, &str),
+    [a, b]: [&Matrix; 2],
     extra: &[(u32, Vec<u8>)],
     after: Option<Kernel>,
 ) -> Vec<f32> {
@@ -96,8 +94,8 @@ fn fused_and_decomposed_twins_agree_with_the_reference() {
         ("fused, simdgroup_matrix", simd, (fused_simd, "simdgroup_gemm"), None),
         ("decomposed, simdgroup_matrix", simd, bare(simd), Some(Kernel::BiasGelu(Float))),
     ];
-    for (name, product, (kernel, entry), after) in cases {
-        let got = output(&mut gpu, product, kernel, entry, &a, &b, &extra, after);
+    for (name, product, kernel, after) in cases {
+        let got = output(&mut gpu, product, kernel, [&a, &b], &extra, after);
         for r in 0..m {
             for c in 0..n {
                 let sum = dot(&a, &b, r, c) + f64::from(bias[c]);
@@ -131,7 +129,7 @@ fn planes_of_scales_multiply_their_groups() {
         for scaled in [(true, true), (false, true), (true, false)] {
             let kernel = Kernel::Matmul2d(operation, Placement { scaled, ..Placement::default() });
             let extra = [(5, plane(shape.m, 1)), (6, plane(shape.n, 2))];
-            let got = output(&mut gpu, product, kernel, "matmul2d_gemm", &a, &b, &extra, None);
+            let got = output(&mut gpu, product, (kernel, "matmul2d_gemm"), [&a, &b], &extra, None);
             for r in 0..shape.m {
                 for c in 0..shape.n {
                     let term = |k: usize| {

@@ -31,6 +31,9 @@ pub enum Outcome {
     Fine,
 }
 
+/// The bytes of C and the time, or what went wrong.
+type Run = Result<(Vec<u8>, Time), Fault>;
+
 /// The product that is made: 24 values of k, so that the narrowest distance holds a row of half elements.
 const SHAPE: Shape = Shape { m: 32, n: 24, k: 24 };
 
@@ -53,7 +56,7 @@ pub fn sweep(gpu: &mut dyn Gpu, path: Path, types: Types) -> Result<Vec<(usize, 
     let library = gpu.compile(&kernel.source(language)).map_err(|e| e.to_string())?;
     let pipeline = gpu.pipeline(library, entry).map_err(|e| e.to_string())?;
     let (left, right) = (numbers(a, SHAPE.m, SHAPE.k, 5), numbers(b, SHAPE.k, SHAPE.n, 3));
-    let mut seen: Vec<(usize, Result<(Vec<u8>, Time), Fault>)> = Vec::new();
+    let mut seen: Vec<(usize, Run)> = Vec::new();
     for stride in STRIDES {
         let placed = Placed::of(&operation, SHAPE);
         let pitch = [stride / bytes(types.left), stride / bytes(types.right), 512 / bytes(types.dest)];
@@ -75,7 +78,7 @@ pub fn sweep(gpu: &mut dyn Gpu, path: Path, types: Types) -> Result<Vec<(usize, 
     let widest = seen.last().and_then(|(_, outcome)| outcome.as_ref().ok()).ok_or("no distance gives a product")?;
     let usual = widest.1;
     let expected = product_of(&left, &right, c);
-    let judge = |outcome: &Result<(Vec<u8>, Time), Fault>| match outcome {
+    let judge = |outcome: &Run| match outcome {
         Err(fault) => Outcome::Refused(fault.to_string()),
         Ok((bytes, _)) if !holds(bytes, &expected) => Outcome::Wrong,
         Ok((_, time)) if time.0 as f64 > SLOW * usual.0 as f64 => Outcome::Slow,
