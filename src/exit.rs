@@ -84,10 +84,3 @@ pub fn message(error: &anyhow::Error) -> String {
     }
     text
 }
-
-/// Whether somebody stopped reading our output, which is their right.
-pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe))
-}

@@ -8,14 +8,12 @@ mod progress;
 mod terminal;
 
 use clap::Parser;
-use exit::Exit;
 
 fn main() -> std::process::ExitCode {
     let args = args::Args::parse();
     terminal::set_color(args.color);
     match commands::dispatch(args.command) {
         Ok(exit) => exit.into(),
-        Err(error) if exit::is_broken_pipe(&error) => Exit::Fine.into(),
         Err(error) => {
             let code = exit::of(&error);
             crate::terminal::tell!("{} {}", terminal::strong_error("error:"), exit::message(&error));

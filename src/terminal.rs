@@ -14,6 +14,31 @@ pub enum Color {
     Never,
 }
 
+/// Standard output. When nobody reads it any more the rest is dropped in silence, and the command goes on: what it finds
+/// stands in its exit code, which a closed pipe must not turn into success.
+pub fn output() -> Output {
+    Output(std::io::stdout().lock())
+}
+
+/// See [`output`].
+pub struct Output(std::io::StdoutLock<'static>);
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self.0.write(bytes) {
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(bytes.len()),
+            done => done,
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self.0.flush() {
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            done => done,
+        }
+    }
+}
+
 static CHOICE: AtomicU8 = AtomicU8::new(0);
 
 /// Fixes the choice for the process.

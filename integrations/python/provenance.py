@@ -28,6 +28,10 @@ def record_of(path, name):
         raise Fault(path, None, f"lacks one of {' '.join(WANTED)} device.id device.driver, or it is of another kind")
     if record["schema"] != SCHEMA:
         raise Fault(path, None, f"schema is {record['schema']}; this verifier reads {SCHEMA}")
+    if record["kind"] not in ("measured", "simulated"):
+        raise Fault(path, None, f"kind is `{record['kind'][:100]}`; it is measured or simulated")
+    if record["device"].get("backend") == "sim" and record["kind"] != "simulated":
+        raise Fault(path, None, "kind is `measured`; the device's backend is software, so it is `simulated`")
     if name.startswith("runs/") and name != f"runs/{record['run']}.json":
         raise Fault(path, None, f"holds run `{record['run'][:100]}`, which its name is not")
     return record

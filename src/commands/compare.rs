@@ -14,6 +14,11 @@ use rigel_ledger::store::Run;
 pub fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     let (old, new) = (opening::open(&args.old)?, opening::open(&args.new)?);
     let result = differences(old.facts(), new.facts());
+    for (run, dir) in [(&old, &args.old), (&new, &args.new)] {
+        if opening::is_simulated(run) {
+            crate::terminal::tell!("note: {} is simulated, from a software device with planted facts", dir.display());
+        }
+    }
     for (name, a, b) in circumstances(&old, &new) {
         crate::terminal::tell!("note: {name} differs: {a} / {b}");
     }

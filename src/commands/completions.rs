@@ -9,7 +9,7 @@ use std::io::Write;
 pub fn completions(shell: clap_complete::Shell) -> anyhow::Result<Exit> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "rigel", &mut text);
-    std::io::stdout().write_all(&text)?;
+    crate::terminal::output().write_all(&text)?;
     Ok(Exit::Fine)
 }
 
@@ -17,6 +17,6 @@ pub fn completions(shell: clap_complete::Shell) -> anyhow::Result<Exit> {
 pub fn man() -> anyhow::Result<Exit> {
     let mut text = Vec::new();
     clap_mangen::Man::new(Args::command()).render(&mut text)?;
-    std::io::stdout().write_all(&text)?;
+    crate::terminal::output().write_all(&text)?;
     Ok(Exit::Fine)
 }

@@ -153,7 +153,7 @@ fn one(selector: &str, args: &DevicesArgs) -> anyhow::Result<Exit> {
     }
     let d = device.describe();
     if args.format == crate::args::Format::Table {
-        let mut out = std::io::stdout().lock();
+        let mut out = crate::terminal::output();
         writeln!(out, "{}  {}", bold(&d.name), d.id)?;
         let memory = format!("{}B", engineering(d.memory_bytes as f64));
         let cores = d.cores.to_string();

@@ -18,7 +18,10 @@ const SHOWN: usize = 8;
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
     let run = super::opening::open(&args.run)?;
     let samples = run.samples().map_err(|e| failure(Exit::Usage, e))?;
-    let mut out = io::stdout().lock();
+    let mut out = crate::terminal::output();
+    if super::opening::is_simulated(&run) {
+        writeln!(out, "{}", bold("simulated: from a software device with planted facts"))?;
+    }
     if let Ok(id) = args.what.parse::<CellId>() {
         let rows: Vec<&CellRow> = run.cells().iter().filter(|row| row.cell == id).collect();
         if rows.is_empty() {

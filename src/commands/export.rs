@@ -22,16 +22,19 @@ pub fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
 
 fn write(out: Option<&Path>, bytes: &[u8]) -> anyhow::Result<()> {
     match out {
-        Some(path) => std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display())),
-        None => Ok(std::io::stdout().lock().write_all(bytes)?),
+        Some(path) => super::writing::put(path, bytes, false).map(drop),
+        None => Ok(crate::terminal::output().write_all(bytes)?),
     }
 }
 
-/// One object a cell row, in the order of the file.
+/// One object a cell row, in the order of the file, each with the kind of its run: what leaves the directory keeps its mark.
 fn jsonl(run: &Run) -> anyhow::Result<Vec<u8>> {
     let mut text = Vec::new();
+    let kind = if super::opening::is_simulated(run) { "simulated" } else { "measured" };
     for row in run.cells() {
-        serde_json::to_writer(&mut text, row)?;
+        let mut object = serde_json::to_value(row)?;
+        object["kind"] = json!(kind);
+        serde_json::to_writer(&mut text, &object)?;
         text.push(b'\n');
     }
     Ok(text)
@@ -40,6 +43,7 @@ fn jsonl(run: &Run) -> anyhow::Result<Vec<u8>> {
 /// Bencher Metric Format: `{benchmark: {measure: {value, lower_value, upper_value}}}`, from facts that are numbers.
 fn bmf(run: &Run) -> anyhow::Result<Vec<u8>> {
     let mut benchmarks: Map<String, Value> = Map::new();
+    let mark = if super::opening::is_simulated(run) { "simulated: " } else { "" };
     for fact in run.facts() {
         let Some(value) = number(fact) else { continue };
         let mut metric = json!({ "value": value });
@@ -47,7 +51,8 @@ fn bmf(run: &Run) -> anyhow::Result<Vec<u8>> {
             metric["lower_value"] = json!(low);
             metric["upper_value"] = json!(high);
         }
-        let measures = benchmarks.entry(Key::of(fact).subject()).or_insert_with(|| json!({}));
+        let subject = format!("{mark}{}", Key::of(fact).subject());
+        let measures = benchmarks.entry(subject).or_insert_with(|| json!({}));
         let unit = if fact.unit.is_empty() { String::new() } else { format!(" ({})", fact.unit) };
         measures[format!("{}{unit}", fact.name)] = metric;
     }
@@ -65,6 +70,7 @@ fn parquet(_: &Run, _: Option<&Path>) -> anyhow::Result<()> {
 #[cfg(feature = "parquet")]
 fn parquet(run: &Run, out: Option<&Path>) -> anyhow::Result<()> {
     use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type};
+    use ::parquet::file::metadata::KeyValue;
     use ::parquet::file::properties::WriterProperties;
     use ::parquet::file::writer::SerializedFileWriter;
     use ::parquet::schema::parser::parse_message_type;
@@ -77,7 +83,11 @@ fn parquet(run: &Run, out: Option<&Path>) -> anyhow::Result<()> {
         optional binary shape (UTF8); required int32 process; required int32 index; required double time_ns; optional int32 clock_mhz; }";
     let schema = Arc::new(parse_message_type(schema)?);
     let file = std::fs::File::create(out).with_context(|| format!("cannot write {}", out.display()))?;
-    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(WriterProperties::builder().build()))?;
+    let kind = if super::opening::is_simulated(run) { "simulated" } else { "measured" };
+    let properties = WriterProperties::builder()
+        .set_key_value_metadata(Some(vec![KeyValue::new("kind".to_owned(), kind.to_owned())]))
+        .build();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties))?;
     let samples = run.samples().map_err(|e| failure(Exit::Usage, e))?;
     for rows in run.cells().chunks(1024) {
         let mut texts: [Vec<ByteArray>; 4] = Default::default();

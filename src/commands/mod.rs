@@ -20,6 +20,7 @@ mod table;
 mod verdicts;
 mod verify;
 mod worker;
+mod writing;
 
 use crate::args::Command;
 use crate::exit::Exit;

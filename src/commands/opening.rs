@@ -41,3 +41,8 @@ fn exit(error: &StoreError) -> Exit {
         _ => Exit::Usage,
     }
 }
+
+/// Whether any rows of a run come from a software device.
+pub fn is_simulated(run: &Run) -> bool {
+    run.provenance().iter().any(|record| record.kind == rigel_ledger::provenance::RunKind::Simulated)
+}

@@ -117,7 +117,7 @@ impl<const N: usize> Records<N> {
 
     /// Prints to standard output.
     pub fn print(&self, form: Form) -> anyhow::Result<()> {
-        Ok(std::io::stdout().lock().write_all(self.text(form).as_bytes())?)
+        Ok(crate::terminal::output().write_all(self.text(form).as_bytes())?)
     }
 
     fn text(&self, form: Form) -> String {

@@ -1,23 +1,25 @@
 //! How does a run become a page, a terminal table and the findings of a README?
 
-use super::figures::put;
 use super::records::Form;
 use super::table::Table;
+use super::writing::put;
 use crate::args::{Format, ReportArgs};
 use crate::exit::{Exit, failure};
-use anyhow::Context;
 use rigel_ledger::Probe;
 use rigel_ledger::rows::name_of;
 use rigel_ledger::store::Run;
 use rigel_report::{Files, Source, VerdictTable};
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
 /// What stands before the table in a README.
 const BEGIN: &str = "<!-- rigel findings: begin -->";
 /// What stands behind it.
 const END: &str = "<!-- rigel findings: end -->";
+
+/// Bytes of a README, at most.
+const LONGEST: u64 = 16 << 20;
 
 /// Writes or checks the page, and renews the findings of a README where one is named.
 pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
@@ -26,8 +28,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
     let page = with_source(&run, |source| Ok(rigel_report::page(source)))?;
     let mut same = put(&out, page.as_bytes(), args.check)?;
     if let Some(readme) = &args.readme {
-        let old = std::fs::read_to_string(readme)
-            .map_err(|e| failure(Exit::Usage, format!("cannot read {}: {e}", readme.display())))?;
+        let old = text_of(readme)?;
         let table = with_source(&run, |source| Ok(rigel_report::findings_markdown(source)))?;
         let new = renewed(&old, &table).ok_or_else(|| {
             let name = readme.display();
@@ -39,6 +40,21 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
         same &= put(readme, new.as_bytes(), args.check)?;
     }
     Ok(if same { Exit::Fine } else { Exit::CheckFailed })
+}
+
+/// The text of a README; what is longer than [`LONGEST`] is none.
+fn text_of(readme: &Path) -> anyhow::Result<String> {
+    let unread = |why: String| failure(Exit::Usage, format!("cannot read {}: {why}", readme.display()));
+    if !readme.is_file() {
+        return Err(unread("no such file".to_owned()));
+    }
+    let mut text = String::new();
+    let file = std::fs::File::open(readme).map_err(|e| unread(e.to_string()))?;
+    file.take(LONGEST + 1).read_to_string(&mut text).map_err(|e| unread(e.to_string()))?;
+    if text.len() as u64 > LONGEST {
+        return Err(unread(format!("it is longer than {LONGEST} bytes")));
+    }
+    Ok(text)
 }
 
 /// The text with what stands between the markers replaced.
@@ -67,7 +83,7 @@ fn directory(dir: &Path) -> String {
 /// Writes the page of a run.
 pub fn write_page(run: &Run, path: &Path) -> anyhow::Result<()> {
     let page = with_source(run, |source| Ok(rigel_report::page(source)))?;
-    std::fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))
+    put(path, page.as_bytes(), false).map(drop)
 }
 
 /// Prints the verdicts on standard output: a table for people, raw values for programs.
@@ -77,7 +93,7 @@ pub fn print_verdicts(run: &Run, format: Format) -> anyhow::Result<()> {
     }
     let (products, verdicts) = with_source(run, |source| Ok((source.asks_products(), VerdictTable::new(source))))?;
     if products {
-        std::io::stdout().lock().write_all(verdicts.text().as_bytes())?;
+        crate::terminal::output().write_all(verdicts.text().as_bytes())?;
     }
     units(run)
 }

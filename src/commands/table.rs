@@ -25,7 +25,7 @@ impl Table {
 
     /// Prints to standard output.
     pub fn print(&self) -> anyhow::Result<()> {
-        Ok(std::io::stdout().lock().write_all(self.aligned().as_bytes())?)
+        Ok(crate::terminal::output().write_all(self.aligned().as_bytes())?)
     }
 
     fn aligned(&self) -> String {

@@ -5,6 +5,7 @@ use crate::reading::{Measure, Reading, Subject, shape_words};
 use crate::source::Source;
 use crate::text::{markdown, visible};
 use rigel_ledger::FactRow;
+use rigel_ledger::verdict::CEILING_ALONE;
 use rigel_numerics::Triple;
 
 /// One line per path and type triple that was tried or advertised, in the order of the device's offers.
@@ -158,6 +159,8 @@ fn joined(verdicts: &[&FactRow]) -> String {
         let alike = verdicts.iter().filter(|other| other.value == fact.value).count();
         let word = if open(fact) && verdicts.len() > 1 && alike == 1 {
             format!("{about} {}", fact.value)
+        } else if !open(fact) && fact.words.contains(CEILING_ALONE) {
+            format!("{} by the ceilings alone", fact.value)
         } else {
             fact.value.clone()
         };

@@ -174,8 +174,11 @@ pub(crate) fn put(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), 
     sync_parent(path)
 }
 
-/// Puts a whole text there.
-pub(crate) fn put_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+/// Writes a file of these bytes so that it is there whole or not at all: another name, sync, rename, sync of the directory.
+///
+/// # Errors
+/// [`StoreError::Io`] with what the system said; what was there before is then there still.
+pub fn put_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     put(path, |out| out.write_all(bytes).map_err(StoreError::io(path, "write")))
 }
 

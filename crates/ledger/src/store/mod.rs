@@ -43,6 +43,7 @@ mod survey;
 mod text_file;
 mod writer;
 
+pub use directory::put_bytes;
 pub use directory::{CELLS, CONVERSIONS, FACTS, LAYOUTS, MANIFEST, MODELS, PLAN, POWER, RUN, RUNS, SAMPLES, WITNESS};
 pub use error::{FileFault, RowFault, StoreError};
 pub use evidence::digest;

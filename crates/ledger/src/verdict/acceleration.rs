@@ -6,6 +6,9 @@ use super::standing::{GemmCase, Standing};
 use super::word::{Acceleration, Doubt};
 use crate::plan::Thresholds;
 
+/// Said in the words of a verdict that no product could decide.
+pub const CEILING_ALONE: &str = "the ceiling speaks alone";
+
 /// The match that a triple was compared with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MatchedBy {
@@ -76,7 +79,7 @@ pub fn accelerated(case: &AccelerationCase, thresholds: &Thresholds) -> Ruling<A
     }
     clauses.extend(case.excluded.iter().map(|cell| format!("left out: {cell}")));
     if !deciding.is_empty() && deciding.len() == usize::from(case.ceiling.is_ok()) {
-        clauses.push("no product decides: the ceiling speaks alone".to_owned());
+        clauses.push(format!("no product decides: {CEILING_ALONE}"));
     }
 
     let nothing_compared = case.ceiling.is_err() && case.products.is_empty();

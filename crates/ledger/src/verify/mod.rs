@@ -28,6 +28,7 @@ mod units;
 pub use report::{Check, CheckName, Failure, Report};
 
 use crate::facts::derive;
+use crate::provenance::RunKind;
 use crate::rows::FactRow;
 use crate::store::{CELLS, FACTS, FileFault, MANIFEST, RUN, RUNS, Run, SAMPLES, StoreError, WITNESS};
 use std::path::Path;
@@ -82,6 +83,9 @@ pub fn verify(dir: &Path) -> Result<Report, StoreError> {
 }
 
 /// Recipes of another text than this build's give other inputs, so no witness can be recomputed.
+/// The backend whose devices are software.
+const SOFTWARE: &str = "sim";
+
 fn provenance(run: &Run) -> Check {
     let ours = blake3::hash(rigel_numerics::recipe::RECIPE_TEXT.as_bytes()).to_hex().to_string();
     let mut failures = Vec::new();
@@ -93,6 +97,12 @@ fn provenance(run: &Run) -> Check {
             let what =
                 format!("recipe_hash is `{}`; the input recipes of this rigel have `{ours}`", record.recipe_hash);
             failures.push(Failure::file(&path, what));
+        }
+        if record.device.backend == SOFTWARE && record.kind != RunKind::Simulated {
+            failures.push(Failure::file(
+                &path,
+                "kind is `measured`; the device's backend is software, so it is `simulated`".to_owned(),
+            ));
         }
         if record.seed != run.plan().seed {
             let what = format!("seed is {}; the plan states {}", record.seed, run.plan().seed);

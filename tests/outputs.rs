@@ -1,0 +1,80 @@
+//! Do outputs keep their marks, harm no file, and leave the exit code to what was found?
+
+mod rig;
+
+use rig::{SMALL, file, rigel, stderr, stdout};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn run_in(dir: &Path) -> std::path::PathBuf {
+    let run = dir.join("run");
+    rigel().args(SMALL).arg("--out").arg(&run).assert().success();
+    run
+}
+
+#[test]
+fn a_closed_pipe_does_not_turn_no_into_yes() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run_in(dir.path());
+    let facts = file(&run, "facts.csv").replacen("yes", "no", 1);
+    fs::write(run.join("facts.csv"), facts).unwrap();
+    let code = |stdout: Stdio| {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("rigel"));
+        command.arg("verify").arg(&run).stdout(stdout).stderr(Stdio::null()).status().unwrap().code()
+    };
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert_eq!((code(Stdio::null()), code(writer.into())), (Some(1), Some(1)));
+}
+
+#[test]
+fn no_output_replaces_a_file_of_the_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run_in(dir.path());
+    for name in ["cells.csv", "MANIFEST", "samples.csv", "note.txt"] {
+        let before = fs::read(run.join(name)).ok();
+        for words in [&["export", "--to", "jsonl"][..], &["export", "--to", "bmf"], &["report"]] {
+            let said = rigel().args(words).arg(&run).arg("--out").arg(run.join(name)).output().unwrap();
+            assert_eq!(said.status.code(), Some(2), "{words:?} {name}");
+            assert!(stderr(&said).contains("files of a run"), "{}", stderr(&said));
+        }
+        assert_eq!(fs::read(run.join(name)).ok(), before, "{name}");
+    }
+    let figures = rigel().arg("figures").arg(&run).arg("--out").arg(&run).output().unwrap();
+    assert_eq!(figures.status.code(), Some(2));
+    rigel().arg("verify").arg(&run).assert().success();
+}
+
+#[cfg(unix)]
+#[test]
+fn no_output_goes_through_a_link() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run_in(dir.path());
+    let victim = dir.path().join("victim.txt");
+    fs::write(&victim, "mine").unwrap();
+    fs::create_dir_all(run.join("figures")).unwrap();
+    for name in ["figures/distribution.svg", "report.html"] {
+        let _ = fs::remove_file(run.join(name));
+        std::os::unix::fs::symlink(&victim, run.join(name)).unwrap();
+        let command = if name == "report.html" { "report" } else { "figures" };
+        let said = rigel().arg(command).arg(&run).output().unwrap();
+        assert_eq!((said.status.code(), file(dir.path(), "victim.txt").as_str()), (Some(2), "mine"), "{name}");
+        assert!(stderr(&said).contains("link"), "{}", stderr(&said));
+    }
+}
+
+#[test]
+fn what_leaves_a_simulated_run_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run_in(dir.path());
+    let jsonl = stdout(&rigel().args(["export", "--to", "jsonl"]).arg(&run).output().unwrap());
+    assert!(!jsonl.is_empty() && jsonl.lines().all(|line| line.contains("\"kind\":\"simulated\"")));
+    let bmf = stdout(&rigel().args(["export", "--to", "bmf"]).arg(&run).output().unwrap());
+    let benchmarks: serde_json::Value = serde_json::from_str(&bmf).unwrap();
+    assert!(benchmarks.as_object().unwrap().keys().all(|name| name.starts_with("simulated: ")));
+    let explained = rigel().arg("explain").arg(&run).arg("f16").output().unwrap();
+    assert!(stdout(&explained).starts_with("simulated"), "{}", stdout(&explained));
+    let compared = rigel().arg("compare").arg(&run).arg(&run).output().unwrap();
+    assert!(stderr(&compared).contains("is simulated"));
+}
