@@ -28,7 +28,7 @@ fn devices_are_found_or_what_is_missing_is_said() {
         assert!(d.id.starts_with("GPU-") && !d.name.is_empty() && d.cores > 0 && d.memory_bytes > 0, "{d:?}");
         assert_eq!(open(&format!("cuda:{}", d.id)).unwrap().describe(), d);
         assert_eq!(device.health(), Ok(()));
-        assert!(device.offers().is_empty());
+        assert!(!device.offers().is_empty());
         let (found, missing) = device.meters();
         assert_eq!(found.len() + missing.len(), 3);
         assert!(missing.iter().all(|meter| !meter.reason.is_empty()));

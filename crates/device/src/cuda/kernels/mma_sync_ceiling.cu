@@ -1,0 +1,32 @@
+// CHAINS independent accumulators a warp, each of which a step raises by exactly 1 in every element.
+//
+// Only k = 0 of A and B holds a one. Chain i starts at start + i; after the last step every element must be start + i + steps:
+// a thread stores how many are not.
+// `nothing` is 0, which the compiler cannot know, and is added to A before every step: where an instruction is emulated by a product
+// that c is added to afterwards, the compiler would else take the product of the unchanging A and B out of the loop.
+
+extern "C" __global__ void ceiling(int* wrong, int start, int steps, int nothing) {
+  Register x[REGISTERS_A], y[REGISTERS_B];
+#pragma unroll
+  for (int i = 0; i < REGISTERS_A; ++i) x[i] = 0;
+#pragma unroll
+  for (int i = 0; i < REGISTERS_B; ++i) y[i] = 0;
+  if (threadIdx.x % 4 == 0) x[0] = x[1] = y[0] = ONE;
+  Accumulator sums[CHAINS][SUMS];
+#pragma unroll
+  for (int i = 0; i < CHAINS * SUMS; ++i) (&sums[0][0])[i] = accumulator(start + i / SUMS);
+  for (int step = 0; step < steps; step += 4) {
+#pragma unroll
+    for (int again = 0; again < 4; ++again) {
+#if !defined(DOUBLES)
+      x[0] += nothing;
+#endif
+#pragma unroll
+      for (int i = 0; i < CHAINS; ++i) multiply(sums[i], x, y);
+    }
+  }
+  int bad = 0;
+#pragma unroll
+  for (int i = 0; i < CHAINS * SUMS; ++i) bad += (&sums[0][0])[i] != accumulator(start + i / SUMS + steps);
+  wrong[blockIdx.x * blockDim.x + threadIdx.x] = bad;
+}
