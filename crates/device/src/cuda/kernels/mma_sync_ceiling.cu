@@ -2,16 +2,21 @@
 //
 // Only k = 0 of A and B holds a one. Chain i starts at start + i; after the last step every element must be start + i + steps:
 // a thread stores how many are not.
-// `nothing` is 0, which the compiler cannot know, and is added to A before every step: where an instruction is emulated by a product
-// that c is added to afterwards, the compiler would else take the product of the unchanging A and B out of the loop.
+// `nothing` is 0, which the compiler cannot know. It is added to A before every step and sets the chains' operands B apart: where an
+// instruction is emulated by a product that c is added to afterwards, the compiler would else multiply A and B once for all steps
+// and chains.
 
 extern "C" __global__ void ceiling(int* wrong, int start, int steps, int nothing) {
-  Register x[REGISTERS_A], y[REGISTERS_B];
+  Register x[REGISTERS_A], y[CHAINS][REGISTERS_B];
 #pragma unroll
   for (int i = 0; i < REGISTERS_A; ++i) x[i] = 0;
+  if (threadIdx.x % 4 == 0) x[0] = x[1] = ONE;
 #pragma unroll
-  for (int i = 0; i < REGISTERS_B; ++i) y[i] = 0;
-  if (threadIdx.x % 4 == 0) x[0] = x[1] = y[0] = ONE;
+  for (int i = 0; i < CHAINS; ++i) {
+    y[i][0] = x[0];
+#pragma unroll
+    for (int j = 1; j < REGISTERS_B; ++j) y[i][j] = nothing * i;
+  }
   Accumulator sums[CHAINS][SUMS];
 #pragma unroll
   for (int i = 0; i < CHAINS * SUMS; ++i) (&sums[0][0])[i] = accumulator(start + i / SUMS);
@@ -22,7 +27,7 @@ extern "C" __global__ void ceiling(int* wrong, int start, int steps, int nothing
       x[0] += nothing;
 #endif
 #pragma unroll
-      for (int i = 0; i < CHAINS; ++i) multiply(sums[i], x, y);
+      for (int i = 0; i < CHAINS; ++i) multiply(sums[i], x, y[i]);
     }
   }
   int bad = 0;

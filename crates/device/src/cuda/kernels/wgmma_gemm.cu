@@ -16,6 +16,20 @@
 #define STAGE_BYTES (BYTES_A + BYTES_B)
 #define THREADS (128 * (WORKERS + 1))
 
+// Workers that take turns wait for each other's last slab: a stage's barrier tells rounds apart by parity alone, so nobody may wait for
+// a round that is not the next.
+__device__ __forceinline__ void await_turn(int worker) {
+#if TURNS
+  asm volatile("barrier.cta.sync %0, 256;" ::"r"(1 + worker) : "memory");
+#endif
+}
+
+__device__ __forceinline__ void give_turn(int worker) {
+#if TURNS
+  asm volatile("barrier.cta.arrive %0, 256;" ::"r"(1 + worker) : "memory");
+#endif
+}
+
 struct alignas(128) Map {
   u64 opaque[16];
 };
@@ -56,7 +70,7 @@ __device__ __forceinline__ void release(u32 at, u32 rank) {
   asm volatile(
       "{\n\t.reg .b32 there;\n\t"
       "mapa.shared::cluster.u32 there, %0, %1;\n\t"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n\t}" ::"r"(at), "r"(rank) : "memory");
+      "mbarrier.arrive.shared::cluster.b64 _, [there];\n\t}" ::"r"(at), "r"(rank) : "memory");
 #else
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(at) : "memory");
 #endif
@@ -138,6 +152,7 @@ gemm(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, Out* 
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
 #endif
     const int worker = threadIdx.x / 128 - 1, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+    if (worker == 1) give_turn(0);
     for (int turn = 0; tiles.take(rank, row, column); ++turn) {
       if (TURNS && turn % WORKERS != worker) {
         // The stages of this tile are another worker's.
@@ -148,6 +163,7 @@ gemm(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, Out* 
       }
       Accumulator sums[BLOCKS_M][SUMS];
       u32 before = 0;
+      await_turn(worker);
       for (int slab = 0; slab < slabs; ++slab) {
         const u32 at = start + stage * STAGE_BYTES;
         const u64 slab_a = described(at + (TURNS ? 0 : worker * WORKER_ROWS * SLAB)), slab_b = described(at + BYTES_A);
@@ -164,6 +180,7 @@ gemm(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, Out* 
         before = stage;
         if (++stage == STAGES) stage = 0, round ^= 1;
       }
+      give_turn(worker ^ 1);
       wait_for_multiplications<0>();
 #pragma unroll
       for (int block = 0; block < BLOCKS_M; ++block) settled(sums[block]);
