@@ -24,8 +24,8 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
         if rows.is_empty() {
             return Err(failure(Exit::NothingSelected, format!("no cell {id} in {}", args.run.display())));
         }
-        cells(&mut out, &run, &rows, &samples)?;
         writeln!(out, "{}", repeat(&run, rows[0]))?;
+        cells(&mut out, &run, &rows, &samples)?;
         return Ok(Exit::Fine);
     }
     let subjects = subjects(&run, &args.what);
@@ -81,10 +81,10 @@ fn subject(
         .iter()
         .filter(|r| evidence.contains(&r.cell) && is_about(r, path) && r.triple.to_string() == triple)
         .collect();
-    cells(out, run, &rows, samples)?;
     if let Some(row) = rows.iter().find(|row| row.work != Work::Rung).or(rows.first()) {
         writeln!(out, "{}", repeat(run, row))?;
     }
+    cells(out, run, &rows, samples)?;
     writeln!(out)
 }
 
