@@ -196,7 +196,7 @@ gemm(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, Out* 
 #pragma unroll
             for (int j = 0; j < TILE_N / 8; ++j) {
               const int n = column + 8 * j + lane % 4 * 2;
-              if (n < pitch_c) __stcs(reinterpret_cast<Pair*>(to + n), pair(sums[block], j, half));
+              if (n < pitch_c) *reinterpret_cast<Pair*>(to + n) = pair(sums[block], j, half);
             }
           }
         }
