@@ -41,7 +41,7 @@ fn sources(target: Target, shared_bytes: usize) -> Vec<Source> {
             let tiles = if target == Target(90) { tiles } else { &tiles[tiles.len() - 1..] };
             all.extend(tiles.iter().filter_map(|tile| source::gemm(path, triple, *tile, shared_bytes).ok()));
             let last = variants(path).into_iter().next_back().filter(|_| target == Target(90));
-            all.extend(last.map(|v| source::ceiling(path, triple, v.chains, v.n, v.warps / 4).unwrap()));
+            all.extend(last.map(|v| v.source(path, triple).unwrap()));
         }
     }
     if target == Target(90) {

@@ -15,12 +15,13 @@ use crate::contract::{Ceiling, Fault, POISON, Refusal, Rung, Sample};
 use rigel_numerics::{Format, Triple};
 use std::fmt;
 
+/// Columns of one accumulator of `wgmma`.
+const COLUMNS: usize = 128;
+
 /// A variant of a ceiling loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Variant {
-    /// Columns of one accumulator of `wgmma`; 0 elsewhere.
-    pub n: usize,
-    /// Independent accumulators of a warp or warpgroup, or sums of a thread.
+    /// Independent accumulators of a warp or warpgroup (64 × 128 by `wgmma`), or sums of a thread.
     pub chains: usize,
     /// Warps on a multiprocessor.
     pub warps: usize,
@@ -28,23 +29,27 @@ pub struct Variant {
 
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.n > 0 {
-            write!(f, "n{}-", self.n)?;
-        }
         write!(f, "ilp{}x{}", self.chains, self.warps)
     }
 }
 
-/// The variants of a path in order of growing parallelism.
+impl Variant {
+    /// The kernel of this variant.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn source(&self, path: Path, triple: Triple) -> Result<source::Source, String> {
+        source::ceiling(path, triple, self.chains, COLUMNS, self.warps / 4)
+    }
+}
+
+/// The variants of a path in order of growing parallelism; enough of them beside each other for a plateau to show.
 pub fn variants(path: Path) -> Vec<Variant> {
-    let plain = |chains, warps| Variant { n: 0, chains, warps };
-    let wide = |n, chains, warps| Variant { n, chains, warps };
+    let of = |all: &[(usize, usize)]| all.iter().map(|&(chains, warps)| Variant { chains, warps }).collect();
     match path {
-        Path::Scalar | Path::Tiled => [(1, 16), (2, 16), (4, 16), (8, 16), (8, 32)].map(|(c, w)| plain(c, w)).to_vec(),
-        Path::MmaSync => [(1, 4), (2, 4), (4, 4), (4, 8), (8, 8), (8, 16)].map(|(c, w)| plain(c, w)).to_vec(),
-        Path::Wgmma => [(64, 1, 4), (128, 1, 4), (256, 1, 4), (128, 1, 8), (256, 1, 8), (128, 1, 16)]
-            .map(|(n, c, w)| wide(n, c, w))
-            .to_vec(),
+        Path::Scalar | Path::Tiled => of(&[(1, 16), (4, 16), (4, 32), (8, 32), (12, 32)]),
+        Path::MmaSync => of(&[(1, 4), (4, 4), (4, 8), (4, 16), (6, 16), (8, 16)]),
+        Path::Wgmma => of(&[(1, 4), (2, 4), (1, 8), (2, 8), (1, 16)]),
         Path::CublasLt => Vec::new(),
     }
 }
@@ -75,19 +80,19 @@ impl CudaCeiling {
         target: Target,
     ) -> Result<CudaCeiling, Refusal> {
         let cannot = |diagnostic| Refusal { rung: Rung::Compile, diagnostic };
-        let source = source::ceiling(path, triple, variant.chains, variant.n, variant.warps / 4).map_err(cannot)?;
+        let source = variant.source(path, triple).map_err(cannot)?;
         let architecture = source.targets.compiled_for(target).map_err(cannot)?;
         let cubin = nvrtc::compile(&source, &architecture)?;
-        let shared = if path == Path::Wgmma { ((64 + variant.n) * super::tile::SLAB + 1024) as u32 } else { 0 };
+        let shared = if path == Path::Wgmma { ((64 + COLUMNS) * super::tile::SLAB + 1024) as u32 } else { 0 };
         let kernel = Kernel::of(&setting.context, &cubin, source.entry, shared)?;
         // One block a multiprocessor, but no block has more than 1024 threads.
         let each = (32 * variant.warps).min(1024);
         let blocks = setting.multiprocessors as usize * (32 * variant.warps / each);
         let geometry = Geometry { grid: (blocks as u32, 1), block: each as u32, shared };
         let wrong = Memory::filled(&setting.context, blocks * each * 4, POISON).map_err(|e| refused(&e))?;
-        let instruction = instruction(path, triple, variant).map_err(cannot)?;
+        let instruction = instruction(path, triple).map_err(cannot)?;
         let exact = exact(path, triple);
-        let steps = (instruction.steps(variant) & !3).clamp(4, 2 * exact - 64);
+        let steps = (instruction.steps(path, variant) & !3).clamp(4, 2 * exact - 64);
         let executing = match path {
             Path::Wgmma => blocks * variant.warps / 4,
             Path::MmaSync => blocks * each / 32,
@@ -115,16 +120,16 @@ struct Step {
 
 impl Step {
     /// Steps that keep a multiprocessor busy for about a million cycles.
-    fn steps(&self, variant: Variant) -> i32 {
-        let executing = if variant.n > 0 { variant.warps / 4 } else { variant.warps };
+    fn steps(&self, path: Path, variant: Variant) -> i32 {
+        let executing = if path == Path::Wgmma { variant.warps / 4 } else { variant.warps };
         (2e6 / (self.cycles * (variant.chains * executing) as f64)) as i32
     }
 }
 
-fn instruction(path: Path, triple: Triple, variant: Variant) -> Result<Step, String> {
+fn instruction(path: Path, triple: Triple) -> Result<Step, String> {
     let rate = super::stated::roughly(path, triple);
     let operations = match path {
-        Path::Wgmma => source::wgmma(triple, variant.n)?.shape().operations(),
+        Path::Wgmma => source::wgmma(triple, COLUMNS)?.shape().operations(),
         Path::MmaSync => source::mma_sync(triple)?.shape.operations(),
         _ if triple.c == Format::F16 => 4,
         _ => 2,
@@ -192,6 +197,6 @@ mod tests {
             unique.dedup();
             assert_eq!(unique.len(), names.len(), "{names:?}");
         }
-        assert_eq!(Variant { n: 256, chains: 1, warps: 8 }.to_string(), "n256-ilp1x8");
+        assert_eq!(Variant { chains: 2, warps: 8 }.to_string(), "ilp2x8");
     }
 }

@@ -179,7 +179,12 @@ pub fn ceiling(path: Path, triple: Triple, chains: usize, n: usize, groups: usiz
         }
         Path::CublasLt => return Err("a library has no loop of its own".into()),
     };
-    Ok(Source { name: format!("{path} {triple} ceiling, {chains} chains"), text, entry: CEILING_ENTRY, targets })
+    Ok(Source {
+        name: format!("{path} {triple} ceiling, {chains} chains of {groups} groups"),
+        text,
+        entry: CEILING_ENTRY,
+        targets,
+    })
 }
 
 /// A `wgmma` instruction on a batch.

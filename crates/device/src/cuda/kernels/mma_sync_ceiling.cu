@@ -6,13 +6,19 @@
 // instruction is emulated by a product that c is added to afterwards, the compiler would else multiply A and B once for all steps
 // and chains.
 
+#if defined(DOUBLES)
+#define OPERANDS 1
+#else
+#define OPERANDS CHAINS
+#endif
+
 extern "C" __global__ void ceiling(int* wrong, int start, int steps, int nothing) {
-  Register x[REGISTERS_A], y[CHAINS][REGISTERS_B];
+  Register x[REGISTERS_A], y[OPERANDS][REGISTERS_B];
 #pragma unroll
   for (int i = 0; i < REGISTERS_A; ++i) x[i] = 0;
   if (threadIdx.x % 4 == 0) x[0] = x[1] = ONE;
 #pragma unroll
-  for (int i = 0; i < CHAINS; ++i) {
+  for (int i = 0; i < OPERANDS; ++i) {
     y[i][0] = x[0];
 #pragma unroll
     for (int j = 1; j < REGISTERS_B; ++j) y[i][j] = nothing * i;
@@ -27,7 +33,7 @@ extern "C" __global__ void ceiling(int* wrong, int start, int steps, int nothing
       x[0] += nothing;
 #endif
 #pragma unroll
-      for (int i = 0; i < CHAINS; ++i) multiply(sums[i], x, y[i]);
+      for (int i = 0; i < CHAINS; ++i) multiply(sums[i], x, y[i % OPERANDS]);
     }
   }
   int bad = 0;
