@@ -161,7 +161,7 @@ impl Ceiling for CudaCeiling {
         let samples = self.setting.timer.time(repetitions, |_| {
             // SAFETY: the loop takes where to count, start, steps and what the compiler must not know; it writes a word a
             // thread, for which there is room.
-            Ok(unsafe { self.kernel.launch(self.geometry, &arguments)? })
+            unsafe { self.kernel.launch(self.geometry, &arguments) }.map_err(Fault::from)
         })?;
         self.ran |= repetitions > 0;
         Ok(samples)

@@ -117,7 +117,7 @@ impl Gemm for CudaGemm {
                 setting.timer.time(repetitions, |i| {
                     // SAFETY: these are the arguments of the path's kernel, in its order; operands are padded to whole tiles,
                     // and the kernel writes C inside its padded extents alone; `timer` finishes before anything is dropped.
-                    Ok(unsafe { kernel.launch(geometry, &arguments[i % sets])? })
+                    unsafe { kernel.launch(geometry, &arguments[i % sets]) }.map_err(Fault::from)
                 })
             }
         }
