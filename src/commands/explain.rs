@@ -6,7 +6,7 @@ use crate::exit::{Exit, failure};
 use crate::terminal::{bold, faint};
 use rigel_ledger::rows::{Work, name_of};
 use rigel_ledger::store::{Run, Samples};
-use rigel_ledger::units::{UnitRecord, Vector, files_of};
+use rigel_ledger::units::{UnitRecord, Vector, files_of, folder};
 use rigel_ledger::{CellId, CellRow, FactRow};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -69,7 +69,7 @@ fn subject(
         facts.iter().partition(|f| f.name.starts_with("verdict."));
     for fact in verdicts.into_iter().chain(others) {
         let at = fact.shape.map(|s| format!(" at {s}")).unwrap_or_default();
-        writeln!(out, "  {:<24} {}{at}", fact.name, value(fact))?;
+        writeln!(out, "  {:<24} {}{at}", fact.name, told(fact))?;
         if !fact.words.is_empty() {
             writeln!(out, "  {:<24} {}", "", faint(&fact.words))?;
         }
@@ -125,6 +125,18 @@ fn cells(out: &mut impl Write, run: &Run, rows: &[&CellRow], samples: &Samples) 
         writeln!(out, "    {}", faint(&format!("time_ns: {}{more}", first.join(", "))))?;
     }
     Ok(())
+}
+
+/// The value of a fact; of a unit's as it stands in the file, for counts and bounds are read digit by digit.
+fn told(fact: &FactRow) -> String {
+    if folder(fact.probe).is_none() {
+        return value(fact);
+    }
+    let interval = match (fact.low, fact.high) {
+        (Some(low), Some(high)) => format!(" [{low}, {high:.1e}]"),
+        _ => String::new(),
+    };
+    format!("{}{interval} {}", fact.value, fact.unit).trim_end().to_owned()
 }
 
 /// Whether a row is of a path, or of the unit that `path/unit` names.

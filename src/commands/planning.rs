@@ -83,6 +83,7 @@ fn blamed(fault: PlanFault) -> String {
         "select.triples" => "--axis triple",
         "types.shapes" => "--axis types-shape",
         "types.recipes" => "--axis types-recipe",
+        "units.validation" => "--axis validation",
         "throughput.shapes" => "--axis shape",
         "throughput.recipes" => "--axis recipe",
         "throughput.caches" => "--axis cache",

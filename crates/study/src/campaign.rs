@@ -1,5 +1,7 @@
 //! How does a plan become a sealed run, through crashes, hangs, interrupts and resumes?
 
+mod instruction;
+
 use crate::deaths::{culprit_row, no_result};
 use crate::missing::missing;
 use crate::order::{Event, Job, Measured, MeterReading, Order, SOLO, Stage};
@@ -160,41 +162,6 @@ impl Campaign<'_> {
                 let culprit = &cells[attempt.culprit().min(cells.len() - 1)];
                 let row = culprit_row(culprit, 0, end, attempt.last, &self.plan.limits);
                 self.observer.note(&format!("no meters: {} {}: {}", culprit.path, culprit.triple, row.reason));
-                Ok(if self.healthy()? { Ended::Complete } else { Ended::DeviceLost })
-            }
-        }
-    }
-
-    /// Asks one unit or conversion in a process of its own.
-    fn instruction(&mut self, name: &str, cell: &Identity) -> Result<Ended, CampaignError> {
-        if self.has_row(cell, 0) {
-            return Ok(Ended::Complete);
-        }
-        self.observer.piece(name);
-        let validation = self.plan.units.clone().unwrap_or_default().validation;
-        let mut attempt = self.attempt(SOLO, Job::Unit { cell: cell.clone(), validation })?;
-        if let Some((mut row, record)) = attempt.found.take() {
-            (row.device, row.driver) = self.device.clone();
-            (row.run, row.block) = (self.run.clone(), name.to_owned());
-            let row = self.writer.append_unit(row, record)?;
-            self.observer.row(&row);
-        } else if !attempt.measured.is_empty() {
-            let measured = std::mem::take(&mut attempt.measured);
-            self.append_measured(name, measured)?;
-        }
-        match attempt.end {
-            End::Interrupted => Ok(Ended::Interrupted),
-            End::Done => {
-                if !self.has_row(cell, 0) {
-                    self.append_all(name, vec![(no_result(cell, 0), vec![], vec![])])?;
-                }
-                Ok(Ended::Complete)
-            }
-            End::Died(_) | End::Silent | End::DeviceLost { .. } => {
-                if !self.has_row(cell, 0) {
-                    let row = culprit_row(cell, 0, &attempt.end, attempt.last, &self.plan.limits);
-                    self.append_all(name, vec![(row, vec![], vec![])])?;
-                }
                 Ok(if self.healthy()? { Ended::Complete } else { Ended::DeviceLost })
             }
         }
