@@ -6,7 +6,7 @@ use rigel_numerics::{Format, Rounding};
 
 const WAYS: [Rounding; 6] = Rounding::ALL;
 /// Fraction bits that are tried.
-const FRACTIONS: std::ops::RangeInclusive<u32> = 0..=64;
+const FRACTIONS: std::ops::RangeInclusive<u32> = 0..=100;
 
 fn with(model: &Model, change: impl FnOnce(&mut Model)) -> Model {
     let mut other = model.clone();
@@ -14,13 +14,16 @@ fn with(model: &Model, change: impl FnOnce(&mut Model)) -> Model {
     other
 }
 
-/// Exponents worth trying: a coarse ladder over all that steps may count, and the neighbours of the present one.
+/// Exponents worth trying: all that steps may count, or, of formats with a wide range, a ladder over them and the neighbours
+/// of the present one.
 fn exponents(present: Option<i32>, wide: bool) -> Vec<i32> {
-    let (least, most) = if wide { (-1100, 60) } else { (-168, 32) };
-    let mut all: Vec<i32> = (least..=most).step_by(if wide { 29 } else { 7 }).collect();
+    if !wide {
+        return (-170..=40).collect();
+    }
+    let mut all: Vec<i32> = (-1100..=-171).step_by(29).chain(-170..=40).collect();
     if let Some(e) = present {
         all.extend((e - 8..=e + 8).filter(|&x| x != e));
-        all.extend([e - 14, e + 14, e - 29, e + 29].into_iter().filter(|_| wide));
+        all.extend([e - 14, e + 14, e - 29, e + 29]);
     }
     all.sort_unstable();
     all.dedup();

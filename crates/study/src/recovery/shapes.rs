@@ -219,6 +219,56 @@ fn unset() -> Sum {
     Sum { align: Align::Exact, zero: ZeroSign::Positive, output: Output::Unrounded }
 }
 
+/// A model with another tree, its sums taken over; where their number differs, in several ways.
+pub(super) fn reshaped(model: &Model, shape: &Node) -> Vec<Model> {
+    use super::knobs::sums;
+    if *shape == bare(&model.body) {
+        return Vec::new();
+    }
+    let own: Vec<Sum> = sums(&mut model.body.clone()).into_iter().map(|s| s.clone()).collect();
+    let places = sums(&mut shape.clone()).len();
+    let (first, last) = (own[0].clone(), own[own.len() - 1].clone());
+    let left = |output: Output| Sum { output, ..first.clone() };
+    let rounded_once = Sum {
+        align: Align::Exact,
+        zero: ZeroSign::Ieee,
+        output: match last.output {
+            Output::Rounded(form) => Output::Rounded(form),
+            _ => Output::Rounded(Rounded::to(model.triple.c, Rounding::NearestEven)),
+        },
+    };
+    let ways: Vec<Vec<Sum>> = if places == own.len() {
+        vec![own]
+    } else if places == 1 {
+        vec![vec![first.clone()], vec![left(last.output)], vec![last]]
+    } else if own.len() == 1 && !model.triple.is_integer() {
+        vec![
+            vec![first.clone(), first.clone()],
+            vec![left(Output::Unrounded), first.clone()],
+            vec![first.clone(), rounded_once.clone()],
+            vec![left(Output::Unrounded), rounded_once],
+        ]
+    } else {
+        vec![vec![first.clone(); places]]
+    };
+    let limit = model.body.step().product_limit;
+    let with = |sums_of_it: Vec<Sum>| {
+        let mut body = shape.clone();
+        sums(&mut body).into_iter().zip(sums_of_it).for_each(|(place, sum)| *place = sum);
+        super::knobs::step(&mut body).product_limit = limit;
+        Model { body, ..model.clone() }
+    };
+    ways.into_iter().map(with).collect()
+}
+
+/// A tree with its sums unset, as shapes have it.
+pub(super) fn bare(body: &Node) -> Node {
+    let mut body = body.clone();
+    super::knobs::sums(&mut body).into_iter().for_each(|sum| *sum = unset());
+    super::knobs::step(&mut body).product_limit = None;
+    body
+}
+
 /// A model of a shape with its sums set to a beginning.
 pub(super) fn begun(shape: &Node, triple: Triple, k: usize, scales: Option<Scales>, beginning: Beginning) -> Model {
     let mut body = shape.clone();

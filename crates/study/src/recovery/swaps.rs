@@ -6,6 +6,7 @@
 
 use super::dice::Dice;
 use super::question::{Asker, Question};
+use super::scope::{Scope, halves};
 use super::terms::{code, range};
 use rigel_device::unit::{UnitError, UnitSpec};
 use rigel_numerics::arithmetic::Distribution;
@@ -29,15 +30,17 @@ const MOST: usize = 2000;
 ///
 /// # Errors
 /// What the unit contract says.
-pub(super) fn exchanges(asker: &mut Asker<'_>, seed: u64) -> Result<Exchanges, UnitError> {
+pub(super) fn exchanges(asker: &mut Asker<'_>, scope: &Scope, seed: u64) -> Result<Exchanges, UnitError> {
     let spec = asker.spec().clone();
-    let enough = (MOST / spec.shape.k).clamp(FEWEST_ROWS, ROWS);
-    let rows: Vec<Question> = (0..enough).map(|i| row(&spec, seed, i)).collect();
+    // Few questions fit a tile of few rows or columns.
+    let most = MOST.min(1200 * spec.shape.m.min(spec.shape.n));
+    let enough = (most / spec.shape.k).clamp(FEWEST_ROWS, ROWS);
+    let rows: Vec<Question> = (0..enough).map(|i| row(&spec, scope, seed, i)).collect();
     let plain = asker.ask(&rows)?;
     let (mut classes, mut open) = (Vec::new(), (0..spec.shape.k).collect::<Vec<_>>());
     let mut asked = 0;
     while let Some((&first, others)) = open.split_first() {
-        if asked > MOST {
+        if asked > most {
             break;
         }
         let mut alike = others.to_vec();
@@ -72,19 +75,23 @@ fn exchange(question: &Question, i: usize, j: usize) -> Question {
 
 /// A row on which the order of additions matters: products of like or unlike sizes, and a c that is far larger, or alike, or
 /// cancels one of them. Scales are 1: they stay in place when elements move.
-fn row(spec: &UnitSpec, seed: u64, index: usize) -> Question {
+fn row(spec: &UnitSpec, scope: &Scope, seed: u64, index: usize) -> Question {
     let mut dice = Dice::new(seed, 1000 + index as u64);
     let t = spec.triple;
     if t.is_integer() {
-        return super::pool::asked(spec, super::pool::Subject::Zeros, dice);
+        return super::terms::integers(spec, dice);
     }
     let mut question = Question::zero(spec);
     let spread = [0, 2, 1, 6, 2, 14, 0, 30][index % 8];
     let ((la, ta), (lb, tb), (lc, tc)) = (range(t.a), range(t.b), range(t.c));
-    let base = match dice.below(3) {
-        0 => dice.between(la.max(-20), ta.min(8)),
-        _ => dice.between(la.max(-4), ta.min(4)),
+    let (low, high) = scope.products;
+    let size = match dice.below(4) {
+        0 => dice.between(low, high),
+        1 => dice.between(low, high).min(low + 24),
+        2 => dice.between(-40, 16).clamp(low, high),
+        _ => dice.between(-8, 8).clamp(low, high),
     };
+    let (of_a, of_b) = halves(spec, size);
     let mut element = |format: rigel_numerics::Format, exponent: i32, most: i32, least: i32| {
         let bits = format.precision() as i32 - 1;
         let significand = i128::from(dice.word() & ((1 << bits) - 1) | 1 << bits);
@@ -92,13 +99,13 @@ fn row(spec: &UnitSpec, seed: u64, index: usize) -> Question {
         code(format, if dice.one_in(2) { significand } else { -significand }, exponent.clamp(least, most) - bits)
     };
     for i in 0..spec.shape.k {
-        question.a[i] = element(t.a, base, ta - 1, la);
-        question.b[i] = element(t.b, base.clamp(lb, tb), tb - 1, lb);
+        question.a[i] = element(t.a, of_a, ta - 1, la);
+        question.b[i] = element(t.b, of_b.clamp(lb, tb), tb - 1, lb);
     }
     let above = dice.between(0, 9) * [0, 0, 1, 1, 2, 3, 5][dice.below(7)];
     let bits = t.c.precision() as i32 - 1;
     let significand = i128::from(dice.word() & ((1 << bits) - 1) | 1 << bits);
-    let exponent = (2 * base + above).clamp(lc, tc - 1);
+    let exponent = (size + above).clamp(lc, tc - 1);
     question.c = match dice.below(4) {
         0 => 0,
         1 => code(t.c, significand, exponent - bits),
