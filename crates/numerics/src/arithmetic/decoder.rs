@@ -68,7 +68,13 @@ impl Decoder {
     }
 
     /// Whether this is the decoder that [`Decoder::new`] makes of these.
-    pub(super) fn reads(&self, format: Format, intake: &Intake, products: ProductExponent, zeros: ZeroProducts) -> bool {
+    pub(super) fn reads(
+        &self,
+        format: Format,
+        intake: &Intake,
+        products: ProductExponent,
+        zeros: ZeroProducts,
+    ) -> bool {
         let zero_exponent = if let ZeroProducts::Operand(e) = zeros { e } else { NO_EXPONENT };
         let normalise = products == ProductExponent::OperandsNormalised;
         (self.format, self.intake, self.normalise, self.zero_exponent) == (format, *intake, normalise, zero_exponent)

@@ -8,7 +8,7 @@
 use super::dice::Dice;
 use super::knobs::{Knob, Place, knobs, pairs, sums};
 use super::mistaken::mistaken;
-use super::settings::settings;
+use super::settings::{Fineness, settings};
 use super::shapes::{Shape, bare, reshaped};
 use super::witnesses::{Set, Witnesses};
 use rigel_numerics::arithmetic::{Evaluator, Model};
@@ -34,6 +34,8 @@ pub(super) struct Fitter<'w> {
 const QUICK: usize = 180;
 /// Terms of the observations that are explained first, then next, and so on, and how many of them.
 const RUNGS: [(usize, usize, usize); 3] = [(0, 1, 240), (2, 2, 220), (3, usize::MAX, 260)];
+/// Observations that refuted a model and that are always active, at most.
+const LATEST: usize = 240;
 /// Mismatches that join the active observations at a time.
 const JOINING: usize = 80;
 /// Trees whose sums are fitted a little.
@@ -52,6 +54,15 @@ impl<'w> Fitter<'w> {
     pub(super) fn new(k: usize, witnesses: &'w mut Witnesses, shapes: &'w [Shape], most: u64, seed: u64) -> Fitter<'w> {
         let most = witnesses.spent() + most;
         Fitter { k, witnesses, shapes, most, dice: Dice::new(seed, 77) }
+    }
+
+    /// Does something with a part of the evaluations that are left at most.
+    fn within<T>(&mut self, part: u64, act: impl FnOnce(&mut Self) -> T) -> T {
+        let most = self.most;
+        self.most = most.min(self.witnesses.spent() + part);
+        let done = act(self);
+        self.most = most;
+        done
     }
 
     fn is_spent(&self) -> bool {
@@ -73,13 +84,13 @@ impl<'w> Fitter<'w> {
         true
     }
 
-    fn turn(&mut self, fit: &mut Fit, knob: Knob, set: &mut Set) -> bool {
-        let others = settings(&fit.model, knob);
+    fn turn(&mut self, fit: &mut Fit, knob: Knob, set: &mut Set, fineness: Fineness) -> bool {
+        let others = settings(&fit.model, knob, fineness);
         self.choose(fit, others, set)
     }
 
     /// Turns every knob once, in order or, where the search was stuck, in any order.
-    fn sweep(&mut self, fit: &mut Fit, set: &mut Set, shuffled: bool) -> bool {
+    fn sweep(&mut self, fit: &mut Fit, set: &mut Set, shuffled: bool, fineness: Fineness) -> bool {
         let mut order = knobs(&fit.model);
         if shuffled {
             (1..order.len()).rev().for_each(|i| order.swap(i, self.dice.below(i + 1)));
@@ -89,7 +100,7 @@ impl<'w> Fitter<'w> {
             if fit.penalty == 0 || self.is_spent() {
                 break;
             }
-            turned |= self.turn(fit, knob, set);
+            turned |= self.turn(fit, knob, set, fineness);
         }
         turned
     }
@@ -104,9 +115,13 @@ impl<'w> Fitter<'w> {
             if self.is_spent() {
                 return false;
             }
-            if self.turn(fit, knob, set) {
+            if self.turn(fit, knob, set, Fineness::Ladder) {
                 return true;
             }
+        }
+        // Many settings are worth the effort when few observations are left to be explained.
+        if set.wrong <= DETOURED && self.sweep(fit, set, false, Fineness::All) {
+            return true;
         }
         let shapes = self.shapes;
         trees && {
@@ -124,7 +139,7 @@ impl<'w> Fitter<'w> {
         let mut wrong = set.of_wrong();
         let mut firsts: Vec<(u64, Model)> = Vec::new();
         for knob in knobs(&fit.model) {
-            for other in settings(&fit.model, knob) {
+            for other in settings(&fit.model, knob, Fineness::Ladder) {
                 if self.witnesses.penalty(&other, &mut wrong, fit.penalty).is_some() {
                     let limit = 2 * fit.penalty + 400;
                     firsts.extend(self.witnesses.penalty(&other, set, limit).map(|penalty| (penalty, other)));
@@ -138,7 +153,7 @@ impl<'w> Fitter<'w> {
         firsts.dedup_by_key(|(penalty, _)| *penalty);
         for (_, model) in firsts.into_iter().take(DETOURS) {
             let mut other = Fit { penalty: self.witnesses.arrange(&model, set), model };
-            while other.penalty > 0 && self.sweep(&mut other, set, false) && !self.is_spent() {}
+            while other.penalty > 0 && self.sweep(&mut other, set, false, Fineness::Ladder) && !self.is_spent() {}
             if other.penalty < fit.penalty {
                 *fit = other;
                 return true;
@@ -161,7 +176,7 @@ impl<'w> Fitter<'w> {
             if fit.penalty == 0 {
                 break;
             }
-            if self.sweep(fit, set, stuck > 0) || self.leap(fit, set, trees) {
+            if self.sweep(fit, set, stuck > 0, Fineness::Ladder) || self.leap(fit, set, trees) {
                 continue;
             }
             stuck += 1;
@@ -182,6 +197,9 @@ impl<'w> Fitter<'w> {
         let mut set = Set::default();
         for (least, most, count) in RUNGS {
             set.order.extend(self.witnesses.of_terms(least, most, count));
+            if most == usize::MAX {
+                set.order.extend(self.witnesses.latest(LATEST));
+            }
             self.climb(&mut present, &mut set, patience.min(3), least > 1);
         }
         self.complete(present, set, patience)
@@ -215,20 +233,24 @@ impl<'w> Fitter<'w> {
     /// What happens to a single term depends little on the tree: it is found out first, with one tree of each number of sums,
     /// and carried over to all others.
     pub(super) fn fit(&mut self, starts: &[Vec<Model>]) -> Option<Fit> {
+        let all = self.most.saturating_sub(self.witnesses.spent());
         let number = |model: &Model| sums(&mut model.body.clone()).len();
         let mut alone: Vec<Model> = Vec::new();
         for count in [1, 2] {
-            let Some(tree) = starts.iter().find(|tree| tree.first().is_some_and(|m| number(m) == count)) else { continue };
+            let Some(tree) = starts.iter().find(|tree| tree.first().is_some_and(|m| number(m) == count)) else {
+                continue;
+            };
             for start in tree {
                 let mut set = Set::of(self.witnesses.of_terms(0, 1, RUNGS[0].2));
                 let mut fit = Fit { model: start.clone(), penalty: 0 };
                 if Evaluator::new(start, self.k).is_ok() {
-                    self.climb(&mut fit, &mut set, 2, false);
+                    self.within(all / 16, |own| own.climb(&mut fit, &mut set, 2, false));
                 }
                 alone.push(fit.model);
             }
         }
         let mut quick = Set::of(self.witnesses.of_terms(2, usize::MAX, QUICK));
+        quick.order.extend(self.witnesses.latest(QUICK));
         if quick.order.is_empty() {
             quick = Set::first(self.witnesses.len().min(QUICK));
         }
@@ -248,21 +270,19 @@ impl<'w> Fitter<'w> {
         begun.sort_by_key(|(penalty, tree, _)| (*penalty, *tree));
         let mut promising: Vec<(u64, usize, Fit)> = Vec::new();
         for (_, tree, model) in begun.into_iter().take(PROMISING) {
+            if self.witnesses.spent() > self.most.saturating_sub(all * 5 / 8) {
+                break;
+            }
             promising.extend(self.begin(&model, &mut quick).map(|fit| (fit.penalty, tree, fit)));
         }
         promising.sort_by_key(|(penalty, tree, _)| (*penalty, *tree));
-        if std::env::var("RDEBUG").is_ok() {
-            eprintln!("begun at {} of {}", self.witnesses.spent(), self.most);
-        }
         let mut found: Vec<Fit> = Vec::new();
         for (.., fit) in promising.into_iter().take(FITTED) {
             if self.is_spent() {
                 break;
             }
-            found.push(self.settle(fit, 1));
-            if std::env::var("RDEBUG").is_ok() {
-                eprintln!("settled {} at {}", found.last().map_or(0, |f| f.penalty), self.witnesses.spent());
-            }
+            let settled = self.within(all / 5, |own| own.settle(fit, 1));
+            found.push(settled);
             if found.last().is_some_and(|fit| fit.penalty == 0) {
                 break;
             }
@@ -272,20 +292,18 @@ impl<'w> Fitter<'w> {
             if fit.penalty == 0 || self.is_spent() {
                 break;
             }
-            *fit = self.settle(fit.clone(), 16);
-            if std::env::var("RDEBUG").is_ok() {
-                eprintln!("pursued {} at {}", fit.penalty, self.witnesses.spent());
-            }
+            *fit = self.within(all / 3, |own| own.settle(fit.clone(), 16));
         }
         found.into_iter().min_by_key(|fit| fit.penalty)
     }
 
     /// The model that explains most, of those that can be reached from one that explained all that was asked before.
     pub(super) fn refit(&mut self, model: &Model) -> Fit {
-        let mut order: Vec<usize> = RUNGS.iter().flat_map(|&(least, most, count)| self.witnesses.of_terms(least, most, count)).collect();
+        let mut order: Vec<usize> =
+            RUNGS.iter().flat_map(|&(least, most, count)| self.witnesses.of_terms(least, most, count)).collect();
         let unexplained = self.witnesses.unexplained(model);
         order.extend(unexplained.into_iter().filter(|i| !order.contains(i)).take(400).collect::<Vec<_>>());
-        let mut set = Set { order, wrong: 0 };
+        let mut set = Set::of(order);
         let mut fit = Fit { model: model.clone(), penalty: 0 };
         self.climb(&mut fit, &mut set, 8, true);
         self.complete(fit, set, 8)
@@ -304,7 +322,7 @@ impl<'w> Fitter<'w> {
                     [Knob::Form(s), Knob::Fraction(s), Knob::Cut(s), Knob::Rounding(place), Knob::Precision(place)];
                 for knob in first.into_iter().chain([Knob::Integer(s)]) {
                     if model_has(&fit.model, knob) {
-                        self.turn(&mut fit, knob, set);
+                        self.turn(&mut fit, knob, set, Fineness::Ladder);
                     }
                 }
             }

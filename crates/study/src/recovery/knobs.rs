@@ -207,7 +207,13 @@ pub(super) fn knobs(model: &Model) -> Vec<Knob> {
             all.extend([Knob::ZeroProducts(s), Knob::ProductExponent(s)]);
         }
         if s > 0 || model.body.step().c {
-            all.extend([Knob::CFraction(s), Knob::CCut(s), Knob::Reach(s), Knob::ZeroValues(s), Knob::ValueExponent(s)]);
+            all.extend([
+                Knob::CFraction(s),
+                Knob::CCut(s),
+                Knob::Reach(s),
+                Knob::ZeroValues(s),
+                Knob::ValueExponent(s),
+            ]);
         }
         all.extend([Knob::Floor(s), Knob::Carry(s), Knob::ZeroSign(s)]);
     }

@@ -34,11 +34,7 @@ const RATIOS: [i32; 3] = [26, 40, 56];
 ///
 /// # Errors
 /// What the unit contract says.
-pub(super) fn masked(
-    asker: &mut Asker<'_>,
-    scope: &Scope,
-    classes: &[Vec<usize>],
-) -> Result<Vec<Masked>, UnitError> {
+pub(super) fn masked(asker: &mut Asker<'_>, scope: &Scope, classes: &[Vec<usize>]) -> Result<Vec<Masked>, UnitError> {
     let spec = asker.spec().clone();
     if spec.triple.is_integer() {
         return Ok(Vec::new());

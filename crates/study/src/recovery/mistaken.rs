@@ -17,6 +17,7 @@ pub(super) fn mistaken(model: &Model) -> Vec<Model> {
     forms(model, &mut all);
     flushes(model, &mut all);
     exponents(model, &mut all);
+    grids(model, &mut all);
     alignments(model, &mut all);
     let swapped = Model { a: model.b, b: model.a, ..model.clone() };
     all.push(swapped);
@@ -150,7 +151,9 @@ fn write(model: &mut Model, at: Slot, e: Option<i32>) {
 
 fn exponents(model: &Model, all: &mut Vec<Model>) {
     let slots: Vec<Slot> = (0..number_of_sums(model))
-        .flat_map(|s| [Slot::Floor(s), Slot::ZeroValues(s)].into_iter().chain((s == 0).then_some(Slot::ZeroProducts(s))))
+        .flat_map(|s| {
+            [Slot::Floor(s), Slot::ZeroValues(s)].into_iter().chain((s == 0).then_some(Slot::ZeroProducts(s)))
+        })
         .collect();
     for &x in &slots {
         let Some(e) = read(model, x) else { continue };
@@ -161,6 +164,40 @@ fn exponents(model: &Model, all: &mut Vec<Model>) {
                 write(&mut other, x, left);
                 all.push(other);
             }
+        }
+    }
+}
+
+/// Bits and the exponents that they lie below move together: small terms are cut at the same place. Or the exponents are
+/// left out, and the bits anything.
+fn grids(model: &Model, all: &mut Vec<Model>) {
+    for s in 0..number_of_sums(model) {
+        let Some(Align::Largest(own)) = sums(&mut model.body.clone()).into_iter().nth(s).map(|sum| sum.align.clone())
+        else {
+            continue;
+        };
+        let zero_product = match own.zero_products {
+            ZeroProducts::Product(e) => Some(e),
+            _ => None,
+        };
+        if own.floor.or(own.zero_values).or(zero_product).is_none() {
+            continue;
+        }
+        let mut with = |alignment: Alignment| {
+            let mut other = model.clone();
+            sums(&mut other.body)[s].align = Align::Largest(alignment);
+            all.push(other);
+        };
+        for d in (-60..=60).filter(|&d| d != 0) {
+            let Ok(fraction_bits) = u32::try_from(own.fraction_bits as i32 + d) else { continue };
+            let moved = |e: Option<i32>| e.map(|e| e + d);
+            let zero_products = moved(zero_product).map_or(own.zero_products, ZeroProducts::Product);
+            let (floor, zero_values) = (moved(own.floor), moved(own.zero_values));
+            with(Alignment { fraction_bits, floor, zero_values, zero_products, ..own.clone() });
+            with(Alignment { fraction_bits, floor, ..own.clone() });
+            with(Alignment { fraction_bits, floor: None, ..own.clone() });
+            with(Alignment { fraction_bits, zero_values, ..own.clone() });
+            with(Alignment { fraction_bits, zero_values: None, ..own.clone() });
         }
     }
 }

@@ -26,6 +26,7 @@ mod mistaken;
 mod operands;
 mod outcome;
 mod pool;
+mod precedence;
 mod question;
 mod relatives;
 mod rivals;
@@ -74,7 +75,7 @@ pub struct Effort {
 impl Effort {
     /// What a claim rests on: 10⁶ fresh dot products.
     pub const fn full(seed: u64) -> Effort {
-        Effort { questions: 3000, validation: 1_000_000, evaluations: 24_000_000, seed }
+        Effort { questions: 3000, validation: 1_000_000, evaluations: 30_000_000, seed }
     }
 }
 
@@ -131,7 +132,8 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
     let k = spec.shape.k;
     asker.enter(Stage::Structure);
     let (scope, scanned) = scope::scope(asker)?;
-    let exchanges = swaps::exchanges(asker, &scope, effort.seed)?;
+    let mut exchanges = swaps::exchanges(asker, &scope, effort.seed)?;
+    exchanges.classes = precedence::ordered(asker, &exchanges.classes)?;
     let masked = masks::masked(asker, &scope, &exchanges.classes)?;
     let mut shapes = shapes::shapes(spec.triple, k, &exchanges, &masked, false);
     // Exchanges may have told too few positions apart.
@@ -147,6 +149,7 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
     let questions = (0..effort.questions.min(most)).map(|i| pooled(spec, &scope, effort.seed, i)).collect();
     let mut witnesses = Witnesses::new(spec.triple, k, asker.observe(questions)?);
     witnesses.extend(scanned);
+    witnesses.close_pool();
     let starts = starts(spec, &shapes, nan_word(asker, spec)?);
     let mut best: Option<Model> = None;
     let mut attempt = 0;
@@ -155,10 +158,10 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
         let seed = effort.seed ^ attempt << 32;
         if !best.as_ref().is_some_and(|model| witnesses.explains(model)) {
             // No attempt may spend what later ones need.
-            let mut fitter = Fitter::new(k, &mut witnesses, &shapes, left / 2, seed);
-            let mut fit = best.as_ref().map(|model| fitter.refit(model));
+            let mut fit =
+                best.as_ref().map(|model| Fitter::new(k, &mut witnesses, &shapes, left / 12, seed).refit(model));
             if fit.as_ref().is_none_or(|fit| fit.penalty > 0) {
-                let other = fitter.fit(&starts);
+                let other = Fitter::new(k, &mut witnesses, &shapes, left / 2, seed).fit(&starts);
                 fit = [fit, other].into_iter().flatten().min_by_key(|fit| fit.penalty);
             }
             best = fit.map(|fit| fit.model);
@@ -225,12 +228,7 @@ fn validation_seed(seed: u64, attempt: u64) -> u64 {
 }
 
 /// The nearest model, with a validation that says how near.
-fn inexact(
-    asker: &mut Asker<'_>,
-    model: Model,
-    why: Why,
-    effort: &Effort,
-) -> Result<Recovered, RecoveryError> {
+fn inexact(asker: &mut Asker<'_>, model: Model, why: Why, effort: &Effort) -> Result<Recovered, RecoveryError> {
     let count = (effort.validation / 10).max(1000);
     let (validation, wrong) = validate(asker, &model, count, validation_seed(effort.seed, 1), Extent::Whole)?;
     let evaluator = Evaluator::new(&model, asker.spec().shape.k).ok();

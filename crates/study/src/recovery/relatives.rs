@@ -18,7 +18,8 @@ const EACH: usize = 14;
 pub(super) fn of(asker: &mut Asker<'_>, puzzling: &[Observation], seed: u64) -> Result<Vec<Observation>, UnitError> {
     let spec = asker.spec().clone();
     let mut dice = Dice::new(seed, 2000);
-    let questions = puzzling.iter().flat_map(|o| (0..EACH).map(|n| relative(&spec, &o.question, n, &mut dice)).collect::<Vec<_>>());
+    let questions =
+        puzzling.iter().flat_map(|o| (0..EACH).map(|n| relative(&spec, &o.question, n, &mut dice)).collect::<Vec<_>>());
     let questions: Vec<Question> = questions.collect();
     asker.observe(questions)
 }

@@ -3,7 +3,7 @@
 use super::knobs::{knobs, sums};
 use super::pool::{Scope, pooled};
 use super::question::{Asker, Observation, Question, Stage};
-use super::settings::settings;
+use super::settings::{Fineness, settings};
 use super::shapes::Shape;
 use super::witnesses::Witnesses;
 use super::words::setting;
@@ -133,7 +133,7 @@ impl Bank {
 fn rivals(best: &Model, shapes: &[Shape]) -> Vec<Rival> {
     let mut all = Vec::new();
     for knob in knobs(best) {
-        for model in settings(best, knob) {
+        for model in settings(best, knob, Fineness::All) {
             all.push(Rival { parameter: knob.to_string(), setting: setting(&model, knob), model });
         }
     }

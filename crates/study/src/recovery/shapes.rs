@@ -99,7 +99,9 @@ fn frames(k: usize, exchanges: &Exchanges, coarse: bool) -> Vec<Frame> {
         let groups = outer.divide(&all);
         let parts = |of: usize| k.is_multiple_of(of) || (2..=8).any(|count| k.div_ceil(count) == of);
         let odd = matches!(outer, Split::Blocks { of, .. } if !parts(*of));
-        for inner in splits.iter().chain(own.iter().filter(|_| *outer == Split::Whole)) {
+        let local =
+            if complete && *outer != Split::Whole { inside(&exchanges.classes, &groups[0]) } else { Vec::new() };
+        for inner in splits.iter().chain(own.iter().filter(|_| *outer == Split::Whole)).chain(&local) {
             let nested: Vec<Vec<Vec<usize>>> = groups.iter().map(|group| inner.divide(group)).collect();
             // A frame that divides nothing twice has a simpler twin.
             if odd && *inner != Split::Whole {
@@ -131,6 +133,19 @@ fn frames(k: usize, exchanges: &Exchanges, coarse: bool) -> Vec<Frame> {
         }
     }
     frames.into_iter().map(|(frame, _)| frame).collect()
+}
+
+/// The splits of a group of positions into its parts of the classes, in their order and in reverse.
+fn inside(classes: &[Vec<usize>], group: &[usize]) -> Vec<Split> {
+    let place = |i: &usize| group.iter().position(|x| x == i);
+    let parts = classes.iter().map(|class| class.iter().filter_map(place).collect::<Vec<usize>>());
+    let mut parts: Vec<Vec<usize>> = parts.filter(|part| !part.is_empty()).collect();
+    if parts.len() < 2 {
+        return Vec::new();
+    }
+    let ascending = named(&parts, group.len());
+    parts.reverse();
+    ascending.into_iter().chain(named(&parts, group.len())).collect()
 }
 
 /// The simplest split that gives these parts in this order.

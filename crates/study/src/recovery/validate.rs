@@ -114,7 +114,8 @@ pub(super) fn validate(
             let d = asker.execute(&batch)?;
             let mut scratch = evaluator.as_ref().map(|e| e.scratch());
             for (tile, (row, column)) in drawn_lines.iter().enumerate() {
-                let a: Vec<Line> = row.iter().filter_map(|q| Some(evaluator.as_ref()?.line_of_a(&q.a, &q.a_scales))).collect();
+                let a: Vec<Line> =
+                    row.iter().filter_map(|q| Some(evaluator.as_ref()?.line_of_a(&q.a, &q.a_scales))).collect();
                 let b: Vec<Line> =
                     column.iter().filter_map(|q| Some(evaluator.as_ref()?.line_of_b(&q.b, &q.b_scales))).collect();
                 for (i, x) in row.iter().enumerate() {

@@ -13,6 +13,8 @@ pub(super) struct Witnesses {
     weights: Vec<u64>,
     /// Terms of each that are not zero; [`STRANGE`] where one is not finite.
     terms: Vec<usize>,
+    /// How many observations are of the pool, and not of a refutation.
+    pool: usize,
     triple: Triple,
     /// The evaluator whose lines are kept.
     reader: Option<Evaluator>,
@@ -50,7 +52,7 @@ impl Set {
 /// Longest dot products whose lines are kept: of longer ones they would fill the memory.
 const KEPT_K: usize = 512;
 /// Observations of a sample that the present model does not explain, and that it explains.
-const SAMPLED: usize = 44;
+const SAMPLED: usize = 30;
 /// What it costs to make a model ready, in dot products.
 const MAKING: u64 = 8;
 
@@ -61,6 +63,7 @@ impl Witnesses {
             observations: Vec::new(),
             weights: Vec::new(),
             terms: Vec::new(),
+            pool: usize::MAX,
             triple,
             reader: None,
             lines: Vec::new(),
@@ -77,9 +80,20 @@ impl Witnesses {
         self.lines.resize_with(self.observations.len(), || None);
     }
 
-    /// Some observations of `least` to `most` terms, `count` at most, from all over the list.
+    /// Observations that were added from now on refuted something: see [`Witnesses::latest`].
+    pub(super) fn close_pool(&mut self) {
+        self.pool = self.len();
+    }
+
+    /// The latest observations that refuted a model, `count` at most.
+    pub(super) fn latest(&self, count: usize) -> Vec<usize> {
+        (self.pool.max(self.len().saturating_sub(count))..self.len()).collect()
+    }
+
+    /// Some observations of the pool of `least` to `most` terms, `count` at most, from all over the list.
     pub(super) fn of_terms(&self, least: usize, most: usize, count: usize) -> Vec<usize> {
-        let all: Vec<usize> = (0..self.len()).filter(|&i| (least..=most).contains(&self.terms[i])).collect();
+        let all: Vec<usize> =
+            (0..self.pool.min(self.len())).filter(|&i| (least..=most).contains(&self.terms[i])).collect();
         let step = all.len().div_ceil(count.max(1)).max(1);
         all.into_iter().step_by(step).collect()
     }
