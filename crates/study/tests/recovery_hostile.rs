@@ -16,7 +16,7 @@ fn hopper() -> Model {
 
 fn tried(model: &Model, k: usize, deviation: Deviation, validation: u64) -> Recovery {
     let mut unit = Planted::new(model, (4, 4), k, deviation).expect("a model that can be evaluated");
-    let effort = Effort { validation, evaluations: 600_000, ..Effort::full(21) };
+    let effort = Effort { validation, evaluations: 4_000_000, ..Effort::full(21) };
     recover(&mut unit, &effort).expect("a unit that answers")
 }
 

@@ -114,7 +114,7 @@ fn frames(k: usize, exchanges: &Exchanges, coarse: bool) -> Vec<Frame> {
             }
             let leaves: Vec<&Vec<usize>> = nested.iter().flatten().collect();
             // A step never holds positions that cannot be exchanged.
-            if leaves.iter().any(|leaf| leaf.iter().any(|&i| class_of(i) != class_of(leaf[0]))) {
+            if leaves.iter().any(|leaf| !exchanges.allow(leaf)) {
                 continue;
             }
             let whole = |leaf: &&Vec<usize>| class_of(leaf[0]).is_none_or(|c| exchanges.classes[c].len() == leaf.len());
