@@ -69,3 +69,30 @@ impl Evaluator {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Distribution, draw_model};
+    use super::*;
+
+    #[test]
+    fn lines_give_what_codes_give_and_remade_evaluators_what_new_ones_give() {
+        let triple = "e4m3,e4m3->f16".parse().expect("a triple");
+        let models: Vec<Model> =
+            (0..40).filter_map(|seed| draw_model(seed, triple)).filter(|m| m.scales.is_none()).collect();
+        for pair in models.windows(2) {
+            let [first, second] = [&pair[0], &pair[1]].map(|model| Evaluator::new(model, 8).expect("an evaluator"));
+            let remade = first.remade(second.model()).expect("an evaluator");
+            for index in 0..60 {
+                let inputs = Distribution::ALL[index % 6].inputs(second.model(), 8, 5, index as u64);
+                let d = second.dot(&mut second.scratch(), inputs.codes());
+                let (a, b) = (remade.line_of_a(&inputs.a, &[]), remade.line_of_b(&inputs.b, &[]));
+                assert_eq!(remade.dot_lines(&mut remade.light_scratch(), &a, &b, inputs.c), d);
+                if first.decodes_like(&second) {
+                    let (a, b) = (first.line_of_a(&inputs.a, &[]), first.line_of_b(&inputs.b, &[]));
+                    assert_eq!(second.dot_lines(&mut second.scratch(), &a, &b, inputs.c), d);
+                }
+            }
+        }
+    }
+}

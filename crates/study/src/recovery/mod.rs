@@ -4,9 +4,12 @@
 //! stages, one file each:
 //!
 //! 1. `steadiness`: whether an output is a function of its row, its column and c at all;
-//! 2. `swaps` and `masks`: which products are added in one step, and in which order steps follow one another;
-//! 3. `pool` and `fit`: ladders, edges, zeros and specials, and the settings of all parameters that explain them;
-//! 4. `rivals`: other models that explain the same, inputs that tell them apart, and the class of those that none does;
+//! 2. `scope`, `swaps`, `precedence` and `masks`: at which sizes terms show, which products are added in one step, where it
+//!    looks for a NaN first, and in which order steps follow one another;
+//! 3. `pool`, `witnesses`, `fit` and `mistaken`: ladders, edges, zeros and specials, and the settings of all parameters that
+//!    explain them;
+//! 4. `rivals` and `relatives`: other models that explain the same, inputs that tell them apart, simpler questions around what
+//!    refuted a model, and the class of those models that no input tells apart;
 //! 5. `validate`: fresh dot products, compared bit by bit.
 //!
 //! Only the last stage makes a claim. The others may guess: a wrong guess costs probes or ends as `inexact`, and a
@@ -211,7 +214,10 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
         witnesses.extend(asked);
     };
     match best {
-        Some(model) => inexact(asker, model, why, effort),
+        Some(model) => {
+            let puzzling = witnesses.unexplained(&model).first().map(|&i| witnesses.observations()[i].clone());
+            inexact(asker, model, why, effort, puzzling)
+        }
         None => Ok(Recovered::Inexact {
             why,
             nearest: None,
@@ -228,11 +234,17 @@ fn validation_seed(seed: u64, attempt: u64) -> u64 {
 }
 
 /// The nearest model, with a validation that says how near.
-fn inexact(asker: &mut Asker<'_>, model: Model, why: Why, effort: &Effort) -> Result<Recovered, RecoveryError> {
+fn inexact(
+    asker: &mut Asker<'_>,
+    model: Model,
+    why: Why,
+    effort: &Effort,
+    puzzling: Option<Observation>,
+) -> Result<Recovered, RecoveryError> {
     let count = (effort.validation / 10).max(1000);
     let (validation, wrong) = validate(asker, &model, count, validation_seed(effort.seed, 1), Extent::Whole)?;
     let evaluator = Evaluator::new(&model, asker.spec().shape.k).ok();
-    let counterexample = wrong.into_iter().next().map(|observation| {
+    let counterexample = wrong.into_iter().next().or(puzzling).map(|observation| {
         let predicted = evaluator.map_or(0, |e| e.dot(&mut e.scratch(), observation.question.inputs()));
         Box::new(Counterexample { question: observation.question, model: predicted, unit: observation.d })
     });

@@ -144,7 +144,7 @@ pub(super) fn validate(
         let asked = done * (m * n) as u64;
         distributions.push(Tested { distribution, asked, mismatches, bound: 3.0 / asked as f64 });
     }
-    let at_each_element = each * Distribution::ALL.len() as u64;
+    let at_each_element = distributions.iter().map(|t: &Tested| t.asked).sum::<u64>() / (m * n) as u64;
     let places = (0..m * n).filter(|&p| wrong[p] > 0).map(|p| (p / n, p % n, wrong[p])).take(64);
     let validation = Validation {
         seed,
