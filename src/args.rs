@@ -76,11 +76,15 @@ pub enum Command {
 Examples:
   rigel devices                   one line a device
   rigel devices --device cpu      everything about one, every path and type triple included
+  rigel devices --device cpu --units    its single instructions and conversions
   rigel devices --format jsonl    for programs")]
 pub struct DevicesArgs {
     /// Show this one in full: cpu, sim:NAME, or sim:FILE.toml.
     #[arg(short, long, env = "RIGEL_DEVICE")]
     pub device: Option<String>,
+    /// Of that one, list single instructions and conversions instead of paths.
+    #[arg(long, requires = "device")]
+    pub units: bool,
     /// How to print.
     #[arg(long, value_enum, default_value = "table", env = "RIGEL_FORMAT")]
     pub format: Format,
@@ -111,8 +115,9 @@ pub struct PlanArgs {
     #[arg(long, default_value = "", env = "RIGEL_FILTER", hide_default_value = true)]
     pub filter: String,
     /// Replace the values of an axis: shape=512,1024 recipe=uniform cache=cold path=tiled
-    /// "triple=f32,f32->f32"; of the probe types: types-shape=8,9 types-recipe=uniform. Give it once for each axis, or
-    /// several with `;` between them, as RIGEL_AXIS takes them: "shape=512;cache=cold".
+    /// "triple=f32,f32->f32"; of the probe types: types-shape=8,9 types-recipe=uniform; of single units:
+    /// validation=100000. Give it once for each axis, or several with `;` between them, as RIGEL_AXIS takes them:
+    /// "shape=512;cache=cold".
     #[arg(long = "axis", value_name = "NAME=V1,V2", env = "RIGEL_AXIS")]
     pub axes: Vec<String>,
     /// Seed instead of the plan's, of inputs and of the order of turns.

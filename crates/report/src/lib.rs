@@ -5,6 +5,7 @@
 //! escaped; missing data gives a figure that says what is missing; long tables are cut with a count.
 #![forbid(unsafe_code)]
 
+mod catalogue;
 mod figure;
 mod figures;
 mod kind;
@@ -20,8 +21,10 @@ mod svg;
 mod table;
 mod text;
 mod theme;
+mod units;
 mod verdicts;
 
+pub use catalogue::{CatalogueError, CatalogueRow, catalogue_markdown};
 pub use figure::Figure;
 pub use figures::layout::{LayoutPicture, layout_picture};
 pub use kind::Kind;
@@ -37,5 +40,6 @@ pub use verdicts::{HEADS, VerdictRow, VerdictTable};
 /// Empty sources give figures that say what is missing. The bytes depend on the source alone.
 pub fn figures(source: Source<'_>) -> Vec<Figure> {
     let reading = reading::Reading::new(source);
-    figures::drawings(&reading).into_iter().map(|drawing| drawing.finish(&reading)).collect()
+    let products = figures::drawings(&reading).into_iter().map(|drawing| drawing.finish(&reading));
+    products.chain(units::figures(source)).collect()
 }

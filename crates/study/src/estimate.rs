@@ -1,8 +1,8 @@
 //! How many rows, bytes, minutes and how much memory will a plan take, roughly, before anything runs?
 
+use crate::pieces::{Expansion, Piece};
 use crate::sampling::Share;
-use crate::units::{Expansion, Unit};
-use rigel_ledger::rows::{CacheState, Identity, Work};
+use rigel_ledger::rows::{CacheState, Identity, Probe, Work};
 use rigel_numerics::{Format, Matrix, Operand, Time, Triple};
 use std::collections::HashSet;
 
@@ -14,6 +14,8 @@ const PROCESS_S: f64 = 0.03;
 const CELL_BYTES: u64 = 420;
 const SAMPLE_BYTES: u64 = 32;
 const WITNESS_BYTES: u64 = 32;
+/// Memory of a worker that recovers one unit: questions, answers, candidates.
+const INSTRUCTION_BYTES: u64 = 256 << 20;
 /// Witness elements of a product.
 const WITNESS: u64 = 24;
 /// Terms that the float64 reference takes a second, both sums together, on one core.
@@ -34,10 +36,10 @@ pub struct Estimate {
     pub memory_bytes: u64,
 }
 
-/// Forecasts units of an expansion together.
-pub fn estimate(expansion: &Expansion, units: &[Unit]) -> Estimate {
-    units.iter().fold(Estimate::default(), |total, unit| {
-        let one = estimate_unit(expansion, unit);
+/// Forecasts pieces of an expansion together.
+pub fn estimate(expansion: &Expansion, pieces: &[Piece]) -> Estimate {
+    pieces.iter().fold(Estimate::default(), |total, piece| {
+        let one = estimate_piece(expansion, piece);
         Estimate {
             rows: total.rows + one.rows,
             samples: total.samples + one.samples,
@@ -48,23 +50,31 @@ pub fn estimate(expansion: &Expansion, units: &[Unit]) -> Estimate {
     })
 }
 
-/// Forecasts one unit of an expansion.
-pub fn estimate_unit(expansion: &Expansion, unit: &Unit) -> Estimate {
+/// Forecasts one piece of an expansion.
+pub fn estimate_piece(expansion: &Expansion, piece: &Piece) -> Estimate {
     let sampling = &expansion.plan.sampling;
     let share = Share::of(sampling);
     let cores = std::thread::available_parallelism().map_or(1.0, |n| n.get() as f64);
-    let rows = unit.rows(sampling.processes);
-    let mut total =
-        Estimate { rows, memory_bytes: memory_bytes(unit, expansion.plan.thresholds.full_check), ..Default::default() };
-    match unit {
-        Unit::Absent { .. } => {}
-        Unit::Meters { cells } => total.seconds += PROCESS_S + sampling.meter_window_s * (cells.len() + 1) as f64,
-        Unit::Climb { cells } => {
+    let rows = piece.rows(sampling.processes);
+    let mut total = Estimate {
+        rows,
+        memory_bytes: memory_bytes(piece, expansion.plan.thresholds.full_check),
+        ..Default::default()
+    };
+    match piece {
+        Piece::Absent { .. } => {}
+        Piece::Meters { cells } => total.seconds += PROCESS_S + sampling.meter_window_s * (cells.len() + 1) as f64,
+        Piece::Instruction { cell } => {
+            let (seconds, bytes) = instruction(expansion, cell);
+            total.seconds += PROCESS_S + seconds;
+            total.bytes += bytes;
+        }
+        Piece::Climb { cells } => {
             total.seconds += PROCESS_S;
             total.bytes += cells.len() as u64 * WITNESS * WITNESS_BYTES;
             total.seconds += cells.iter().map(|c| repetition(expansion, c) + reference(c, cores)).sum::<f64>();
         }
-        Unit::Block { cells, .. } => {
+        Piece::Block { cells, .. } => {
             let mut references = HashSet::new();
             for cell in cells {
                 let each = repetition(expansion, cell);
@@ -87,13 +97,13 @@ pub fn estimate_unit(expansion: &Expansion, unit: &Unit) -> Estimate {
     total
 }
 
-/// Bytes that a worker process of a unit holds at its peak, for products; the program itself and what is packed come on top.
+/// Bytes that a worker process of a piece holds at its peak, for products; the program itself and what is packed come on top.
 ///
 /// A block holds all its cells at once. Each operand is there once for all cells that share its bytes, and so is each
 /// reference (none above `full_check` terms). Each cell has its own copy of both operands, two where they start
 /// cold (more where the last-level cache is larger), and its own output. One output more is being looked at. A climb
 /// holds one cell at a time. On a device with memory of its own, the cells' part lies there.
-pub fn memory_bytes(unit: &Unit, full_check: u64) -> u64 {
+pub fn memory_bytes(piece: &Piece, full_check: u64) -> u64 {
     let of = |cells: &[Identity]| {
         let (mut operands, mut references) = (HashSet::new(), HashSet::new());
         let (mut total, mut looked_at) = (0_u64, 0);
@@ -123,10 +133,22 @@ pub fn memory_bytes(unit: &Unit, full_check: u64) -> u64 {
         }
         total.saturating_add(looked_at)
     };
-    match unit {
-        Unit::Absent { .. } | Unit::Meters { .. } => 0,
-        Unit::Climb { cells } => cells.iter().map(|cell| of(std::slice::from_ref(cell))).max().unwrap_or(0),
-        Unit::Block { cells, .. } => of(cells),
+    match piece {
+        Piece::Absent { .. } | Piece::Meters { .. } => 0,
+        Piece::Instruction { .. } => INSTRUCTION_BYTES,
+        Piece::Climb { cells } => cells.iter().map(|cell| of(std::slice::from_ref(cell))).max().unwrap_or(0),
+        Piece::Block { cells, .. } => of(cells),
+    }
+}
+
+/// Seconds and file bytes of a question about a unit: recovery, validation in proportion to K, the record.
+fn instruction(expansion: &Expansion, cell: &Identity) -> (f64, u64) {
+    let k = cell.shape.map_or(1, |shape| shape.k);
+    let validation = expansion.plan.units.as_ref().map_or(0, |units| units.validation) as f64;
+    match cell.probe {
+        Probe::Arithmetic => (3.0 + validation * k as f64 * 1e-7, 12_000 + 1_200 * k as u64),
+        Probe::Layout => (1.0, 20_000),
+        _ => (2.0, 8_000),
     }
 }
 
@@ -170,8 +192,8 @@ mod tests {
         }
     }
 
-    fn block(cells: &[Identity]) -> Unit {
-        Unit::Block { id: "gemm".into(), cells: cells.to_vec() }
+    fn block(cells: &[Identity]) -> Piece {
+        Piece::Block { id: "gemm".into(), cells: cells.to_vec() }
     }
 
     #[test]
@@ -186,7 +208,7 @@ mod tests {
         assert_eq!(memory_bytes(&block(std::slice::from_ref(&one)), 5_999_999), 2 * (a + b) + 2 * c, "sampled check");
         let cold = cell("tiled", "f16,f16->f32", CacheState::Cold);
         assert_eq!(memory_bytes(&block(&[cold]), all), 3 * (a + b) + 2 * c + reference);
-        let climb = Unit::Climb { cells: vec![one.clone(), other] };
+        let climb = Piece::Climb { cells: vec![one.clone(), other] };
         assert_eq!(memory_bytes(&climb, all), memory_bytes(&block(&[one]), all));
         let wide = cell("tiled", "f64,f64->f64", CacheState::Warm);
         assert_eq!(memory_bytes(&block(&[wide]), all), 4 * (2 * (a + b)) + 2 * 2 * c + reference / 2 * 3);
