@@ -22,6 +22,7 @@ when every check says yes, 1 when one says no, 2 when there is nothing that can 
 
 import argparse
 import itertools
+import math
 import os
 import sys
 
@@ -252,7 +253,8 @@ class Verification:
             return
         tolerance = gates.Tolerance(cell.formats, k, cell.recipe)
         look = gates.Look(inputs, cell.formats, k, tolerance, witness, dots)
-        columns.update(gate_error=look.error, gate_ulps=look.ulps, gate_tolerance=tolerance.relative)
+        bound = tolerance.relative if math.isfinite(tolerance.relative) else None
+        columns.update(gate_error=look.error, gate_ulps=look.ulps, gate_tolerance=bound)
         self.differ("gates", cell, columns)
         cap, inherits = self.plan["thresholds.coarse_cap"], cell.gate == "inherited"
         allowed = look.judgements(cell, cap)

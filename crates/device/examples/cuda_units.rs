@@ -13,9 +13,8 @@
 use rayon::prelude::*;
 use rigel_device::cuda::instruction::Instruction;
 use rigel_device::cuda::target::{PtxVersion, Target};
-use rigel_device::cuda::unit::CudaUnit;
-use rigel_device::cuda::{Cuda, text};
-use rigel_device::unit::{FragmentSpec, Operands, execute, execute_fragments};
+use rigel_device::cuda::{Cuda, text, wgmma_unit};
+use rigel_device::unit::{FragmentSpec, Operands, Unit, UnitSpec, execute, execute_fragments};
 use rigel_device::{Description, Device};
 use rigel_numerics::arithmetic::{Distribution, DotInputs, Evaluator, Published, library};
 use rigel_numerics::random::stream;
@@ -123,7 +122,7 @@ fn reversed(x: &Matrix, rows: usize) -> Matrix {
 }
 
 /// Published models that speak of this instruction on this device.
-fn models(instruction: &Instruction, device: &Description) -> Vec<&'static Published> {
+fn models(spec: &UnitSpec, device: &Description) -> Vec<&'static Published> {
     let model_name = device.name.rsplit(' ').next().unwrap_or_default().to_owned();
     let architecture = |feature: &str| match feature {
         "compute-8.0" => "Ampere",
@@ -134,13 +133,15 @@ fn models(instruction: &Instruction, device: &Description) -> Vec<&'static Publi
     let mut words: Vec<&str> = device.features.iter().map(|feature| architecture(feature)).collect();
     words.push(&model_name);
     let speaks = |p: &&Published| {
-        let k = instruction.shape.k;
-        let same_sum = match instruction.triple.is_integer() {
-            true => p.path.contains(".satfinite") == instruction.saturates,
+        let k = spec.shape.k;
+        let same_sum = match spec.triple.is_integer() {
+            true => p.path.contains(".satfinite") == spec.name.contains(".satfinite"),
             false => p.model.k == k || p.model.k == 1,
         };
         let here = words.iter().any(|word| !word.is_empty() && p.device.contains(word));
-        p.model.triple == instruction.triple && p.path.contains("mma.sync") && same_sum && here
+        // Exact integers are published for mma.sync alone; a sum is a sum.
+        let path = p.path.contains(&spec.path) || spec.triple.is_integer();
+        p.model.triple == spec.triple && path && same_sum && here
     };
     library().iter().filter(speaks).collect()
 }
@@ -194,24 +195,20 @@ fn compare(published: &Published, shape: Shape, batch: &Batch, d: &Matrix) -> Re
     Ok(Comparison { mismatches: differing.len(), both_nan, first })
 }
 
-/// All lines of a unit.
-fn ask(
-    unit: &mut CudaUnit,
-    instruction: &Instruction,
-    device: &Description,
-    options: &Options,
-) -> Result<Vec<String>, String> {
-    let (Shape { m, n, k }, slots) = (instruction.shape, instruction.fragments());
-    let by_tiles = unit.fragment().is_ok();
+/// All lines of a unit; one without a published layout, so without tiles, is asked by its registers.
+fn ask(unit: &mut dyn Unit, by_tiles: bool, device: &Description, options: &Options) -> Result<Vec<String>, String> {
+    let spec = unit.spec().clone();
+    let (Shape { m, n, k }, slots) =
+        (spec.shape, spec.fragments.unwrap_or(FragmentSpec { lanes: 1, a: 1, b: 1, c: 1 }));
     let tiles = options.dots.div_ceil(Distribution::ALL.len() * m * n);
     let rows = if by_tiles { [m, k, m] } else { [slots.lanes; 3] };
-    let models = if by_tiles { models(instruction, device) } else { Vec::new() };
+    let models = if by_tiles { models(&spec, device) } else { Vec::new() };
     let mut lines = Vec::new();
     for (number, distribution) in (0..).zip(Distribution::ALL) {
         let seed = stream(options.seed, number);
         let batch = match by_tiles {
-            true => Batch::of_tiles(distribution, instruction.triple, instruction.shape, tiles, seed),
-            false => Batch::of_registers(distribution, instruction.triple, slots, tiles, seed),
+            true => Batch::of_tiles(distribution, spec.triple, spec.shape, tiles, seed),
+            false => Batch::of_registers(distribution, spec.triple, slots, tiles, seed),
         };
         let mut run = |batch: &Batch| match by_tiles {
             true => execute(unit, batch.operands()).map_err(|e| e.to_string()),
@@ -224,14 +221,14 @@ fn ask(
         let alone = reversed(&run(&batch.reversed(rows))?, rows[2]) == d;
         let level = if by_tiles { "tiles" } else { "registers" };
         let word = format!("{distribution:?}");
-        let head = format!("{},{level},{word},{tiles},{},{twice},{alone}", instruction.name(), tiles * m * n);
+        let head = format!("{},{level},{word},{tiles},{},{twice},{alone}", spec.name, tiles * m * n);
         if models.is_empty() {
             lines.push(format!("{head},,,,{milliseconds:.1}"));
         }
         for published in &models {
-            let Comparison { mismatches, both_nan, first } = compare(published, instruction.shape, &batch, &d)?;
+            let Comparison { mismatches, both_nan, first } = compare(published, spec.shape, &batch, &d)?;
             if let Some(first) = first {
-                eprintln!("{} on {word}, model \"{}\": {first}", instruction.name(), published.name);
+                eprintln!("{} on {word}, model \"{}\": {first}", spec.name, published.name);
             }
             lines.push(format!("{head},\"{}\",{mismatches},{both_nan},{milliseconds:.1}", published.name));
         }
@@ -279,10 +276,17 @@ fn run() -> Result<(), String> {
             Err(absent) => eprintln!("{} absent: {absent}", instruction.name()),
             Ok(mut unit) => {
                 let compiled = start.elapsed().as_secs_f64() * 1e3;
-                lines.extend(ask(&mut unit, instruction, &device, &options)?);
+                let by_tiles = unit.fragment().is_ok();
+                lines.extend(ask(&mut unit, by_tiles, &device, &options)?);
                 let said = if unit.log().is_empty() { "nothing" } else { unit.log() };
                 eprintln!("{}: compiled in {compiled:.0} ms, log: {said}", instruction.name());
             }
+        }
+    }
+    for instruction in wgmma_unit::all().iter().filter(|i| i.name().contains(&options.only)) {
+        match cuda.unit(&instruction.name()) {
+            Err(absent) => eprintln!("{} absent: {absent}", instruction.name()),
+            Ok(mut unit) => lines.extend(ask(unit.as_mut(), true, &device, &options)?),
         }
     }
     for meter in &mut meters {

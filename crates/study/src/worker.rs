@@ -418,7 +418,8 @@ fn judge_product(gatekeeper: &Gatekeeper, cell: &Prepared, after: Option<View>, 
     row.gate = Some(worse.method);
     row.gate_error = judgement.error;
     row.gate_ulps = judgement.error.and(worse.ulps);
-    row.gate_tolerance = Some(inputs.tolerance.relative);
+    // Empty where the declared types promise nothing at this K: files know no infinity.
+    row.gate_tolerance = Some(inputs.tolerance.relative).filter(|bound| bound.is_finite());
     row.gate_visible = worse.visible;
     Some(worse)
 }

@@ -4,7 +4,7 @@
 
 use super::driver::{self, Context, DriverError};
 use super::target::Target;
-use super::text;
+use super::{cublaslt, nvrtc, text};
 use crate::contract::{Description, Kind};
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use nvml_wrapper::enum_wrappers::device::Clock;
@@ -27,6 +27,8 @@ pub struct Identity {
     pub cuda: (i32, i32),
     /// Bytes of the second-level cache.
     pub l2_bytes: u64,
+    /// Bytes of shared memory that a block may take.
+    pub shared_bytes: usize,
     /// Whether memory is checked by error-correcting codes.
     pub ecc: bool,
 }
@@ -48,6 +50,7 @@ impl Identity {
             capability: (major, minor),
             cuda: driver::version()?,
             l2_bytes: number(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.into(),
+            shared_bytes: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as usize,
             ecc: number(Attribute::CU_DEVICE_ATTRIBUTE_ECC_ENABLED)? != 0,
         })
     }
@@ -81,9 +84,12 @@ impl Identity {
                 .map(|v| format!("VBIOS {v}"))
                 .unwrap_or_default(),
             toolchain: format!(
-                "PTX for {target}, compiled by the driver, CUDA {}.{}; host {}",
+                "{}; PTX for {target}, compiled by the driver, CUDA {}.{}; {}; host {}",
+                nvrtc::version()
+                    .map_or("no NVRTC".into(), |(major, minor)| format!("NVRTC {major}.{minor} for {target}")),
                 self.cuda.0,
                 self.cuda.1,
+                cublaslt::version().map_or("no cuBLASLt".into(), |version| format!("cuBLASLt {version}")),
                 env!("RIGEL_RUSTC")
             ),
             os: crate::cpu::describe::operating_system(),
@@ -140,6 +146,7 @@ mod tests {
             capability: (9, 0),
             cuda: (13, 0),
             l2_bytes: 1 << 20,
+            shared_bytes: 232_448,
             ecc: true,
         };
         let d = identity.describe(None);

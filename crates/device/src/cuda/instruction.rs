@@ -202,7 +202,7 @@ impl Family {
 }
 
 /// PTX's name of an element type.
-fn ptx_type(format: Format) -> &'static str {
+pub(super) fn ptx_type(format: Format) -> &'static str {
     match format {
         Format::I32 => "s32",
         Format::I8 => "s8",

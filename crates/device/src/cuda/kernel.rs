@@ -1,9 +1,10 @@
-//! How does PTX become a kernel that runs, and what did the compiler say?
+//! How does PTX, or machine code, become a kernel that runs, and what did the compiler say?
 //!
-//! The driver compiles the text for the device at hand. What it logs is kept, word for word: with the kernel when it
-//! came into being, in the refusal when it did not.
+//! The driver compiles PTX for the device at hand. What it logs is kept, word for word: with the kernel when it
+//! came into being, in the refusal when it did not. Machine code comes with the log of its own compiler.
 
 use super::driver::{Context, DriverError, check};
+use super::nvrtc::Cubin;
 use crate::contract::{Refusal, Rung};
 use cudarc::driver::sys::{self, CUjit_option, CUresult};
 use std::ffi::{CString, c_void};
@@ -15,7 +16,39 @@ const LOG_BYTES: usize = 1 << 14;
 /// Threads of a block, a whole number of warps.
 pub const BLOCK: u32 = 128;
 
-/// A kernel ready to launch. Its parameters are addresses of device memory, then one 32-bit count.
+/// How many blocks of how many threads, and how much dynamic shared memory each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Geometry {
+    /// Blocks across, and down.
+    pub grid: (u32, u32),
+    /// Threads of a block.
+    pub block: u32,
+    /// Bytes of dynamic shared memory of a block.
+    pub shared: u32,
+}
+
+/// One parameter of a kernel.
+#[derive(Debug, Clone, Copy)]
+pub enum Argument {
+    /// An address of device memory.
+    Address(u64),
+    /// A number.
+    Number(i32),
+    /// How the copy engine sees a matrix.
+    Map(sys::CUtensorMap),
+}
+
+impl Argument {
+    fn pointer(&mut self) -> *mut c_void {
+        match self {
+            Argument::Address(address) => (address as *mut u64).cast(),
+            Argument::Number(number) => (number as *mut i32).cast(),
+            Argument::Map(map) => (map as *mut sys::CUtensorMap).cast(),
+        }
+    }
+}
+
+/// A kernel ready to launch.
 #[derive(Debug)]
 pub struct Kernel {
     context: Rc<Context>,
@@ -31,9 +64,29 @@ impl Kernel {
     /// A refusal with the driver's code and the compiler's log as it stands: at [`Rung::Compile`] for text that is
     /// refused, at [`Rung::Load`] for everything else.
     pub fn load(context: &Rc<Context>, ptx: &str, entry: &str) -> Result<Kernel, Refusal> {
-        let refused = |rung, diagnostic| Refusal { rung, diagnostic };
-        let text = |text: &str| CString::new(text).map_err(|e| refused(Rung::Compile, e.to_string()));
-        let (ptx, entry) = (text(ptx)?, text(entry)?);
+        let ptx = CString::new(ptx).map_err(|e| refused(Rung::Compile, e.to_string()))?;
+        Kernel::image(context, ptx.as_bytes_with_nul(), entry)
+    }
+
+    /// Loads machine code and finds its entry; `shared` bytes of dynamic shared memory may then be asked for.
+    ///
+    /// # Errors
+    /// A refusal at [`Rung::Load`], with the compiler's log.
+    pub fn of(context: &Rc<Context>, cubin: &Cubin, entry: &str, shared: u32) -> Result<Kernel, Refusal> {
+        let mut kernel = Kernel::image(context, &cubin.bytes, entry).map_err(|e| refused(Rung::Load, e.diagnostic))?;
+        kernel.log = [cubin.log.as_str(), &kernel.log].join("\n").trim().to_owned();
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the function belongs to the loaded module.
+        let code = unsafe { sys::cuFuncSetAttribute(kernel.function, attribute, shared as i32) };
+        check("cuFuncSetAttribute", code)
+            .map_err(|e| refused(Rung::Load, format!("{shared} bytes of shared memory: {e}\n{}", kernel.log)))?;
+        Ok(kernel)
+    }
+
+    /// # Errors
+    /// As [`Kernel::load`]. An image of text must end in 0.
+    fn image(context: &Rc<Context>, image: &[u8], entry: &str) -> Result<Kernel, Refusal> {
+        let entry = CString::new(entry).map_err(|e| refused(Rung::Compile, e.to_string()))?;
         context.enter().map_err(|e| refused(Rung::Load, e.to_string()))?;
         let (mut info, mut errors) = (vec![0_u8; LOG_BYTES], vec![0_u8; LOG_BYTES]);
         let number = std::ptr::without_provenance_mut::<c_void>;
@@ -47,12 +100,12 @@ impl Kernel {
         let mut values =
             [info.as_mut_ptr().cast(), number(LOG_BYTES), errors.as_mut_ptr().cast(), number(LOG_BYTES), number(1)];
         let mut module = std::ptr::null_mut();
-        // SAFETY: the text ends in 0; names and values are as many as stated; the logs are as long as stated and
+        // SAFETY: text ends in 0 and machine code knows its length; names and values are as many as stated; the logs are as long as stated and
         // outlive the call; the module is unloaded once, on drop.
         let code = unsafe {
             sys::cuModuleLoadDataEx(
                 &mut module,
-                ptx.as_ptr().cast(),
+                image.as_ptr().cast(),
                 names.len() as u32,
                 names.as_mut_ptr(),
                 values.as_mut_ptr(),
@@ -83,30 +136,49 @@ impl Kernel {
     /// # Errors
     /// What the driver says.
     pub unsafe fn run(&self, addresses: &[u64], threads: u32) -> Result<(), DriverError> {
+        let count = Argument::Number(threads.cast_signed());
+        let arguments: Vec<Argument> = addresses.iter().copied().map(Argument::Address).chain([count]).collect();
+        let geometry = Geometry { grid: (threads.div_ceil(BLOCK), 1), block: BLOCK, shared: 0 };
+        // SAFETY: by this function's own demand.
+        unsafe { self.launch(geometry, &arguments)? };
+        self.context.finish()
+    }
+
+    /// Queues the kernel behind everything that was queued before.
+    ///
+    /// # Safety
+    /// The arguments must be those that the kernel takes, in order, and it must touch no memory but what they lead to and
+    /// what belongs to this context; the memory must live until [`Context::finish`].
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub unsafe fn launch(&self, geometry: Geometry, arguments: &[Argument]) -> Result<(), DriverError> {
         self.context.enter()?;
-        let (mut addresses, mut count) = (addresses.to_vec(), threads);
-        let mut parameters: Vec<*mut c_void> = addresses.iter_mut().map(|a| (a as *mut u64).cast()).collect();
-        parameters.push((&mut count as *mut u32).cast());
+        let mut arguments = arguments.to_vec();
+        let mut parameters: Vec<*mut c_void> = arguments.iter_mut().map(Argument::pointer).collect();
         // SAFETY: the parameters are those of the kernel by this function's own demand, and outlive the call, which
-        // copies them; no shared memory, default stream.
+        // copies them; default stream.
         let code = unsafe {
             sys::cuLaunchKernel(
                 self.function,
-                threads.div_ceil(BLOCK),
+                geometry.grid.0,
+                geometry.grid.1,
+                1,
+                geometry.block,
                 1,
                 1,
-                BLOCK,
-                1,
-                1,
-                0,
+                geometry.shared,
                 std::ptr::null_mut(),
                 parameters.as_mut_ptr(),
                 std::ptr::null_mut(),
             )
         };
-        check("cuLaunchKernel", code)?;
-        self.context.finish()
+        check("cuLaunchKernel", code)
     }
+}
+
+fn refused(rung: Rung, diagnostic: String) -> Refusal {
+    Refusal { rung, diagnostic }
 }
 
 impl Drop for Kernel {

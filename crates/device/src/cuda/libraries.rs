@@ -7,6 +7,8 @@
 use cudarc::driver::sys;
 use nvml_wrapper::Nvml;
 use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Names under which the library of NVML is looked for, in this order.
 pub const NVML_NAMES: [&str; 3] = ["libnvidia-ml.so.1", "libnvidia-ml.so", "nvml.dll"];
@@ -46,6 +48,72 @@ pub fn nvml() -> Result<Nvml, String> {
         "NVML cannot be used ({}); without it there is no reading of energy, power or clock; it comes with NVIDIA's driver",
         said.join("; ")
     ))
+}
+
+/// NVRTC, which compiles CUDA C++; else what was tried, what that costs and what helps.
+///
+/// # Errors
+/// That sentence.
+pub fn nvrtc() -> Result<(), String> {
+    static FOUND: OnceLock<Result<(), String>> = OnceLock::new();
+    // SAFETY: the call only tries to load libraries by name, as for the driver.
+    let found = FOUND.get_or_init(|| found("nvrtc", || unsafe { cudarc::nvrtc::sys::is_culib_present() }));
+    found.clone().map_err(|tried| {
+        format!(
+            "no NVRTC ({tried}); without it no kernel in CUDA C++ can be compiled, so there is no path but cublaslt, and no unit of wgmma; \
+             units of mma.sync and meters work; install CUDA 13's libnvrtc, or the PyPI package nvidia-cuda-nvrtc, and name its folder in {FOLDERS}"
+        )
+    })
+}
+
+/// cuBLASLt, NVIDIA's library of products; else what was tried, what that costs and what helps.
+///
+/// # Errors
+/// That sentence.
+pub fn cublaslt() -> Result<(), String> {
+    static FOUND: OnceLock<Result<(), String>> = OnceLock::new();
+    // SAFETY: as for NVRTC.
+    let found = FOUND.get_or_init(|| found("cublasLt", || unsafe { cudarc::cublaslt::sys::is_culib_present() }));
+    found.clone().map_err(|tried| {
+        format!(
+            "no cuBLASLt ({tried}); without it there is no path cublaslt, the vendor's best, to compare with; everything else works; \
+             install CUDA 13's libcublasLt, or the PyPI package nvidia-cublas, and name its folder in {FOLDERS}"
+        )
+    })
+}
+
+/// The variable that names folders of the vendor's libraries, as PATH names folders.
+pub const FOLDERS: &str = "RIGEL_CUDA_LIBRARIES";
+
+/// Folders where the vendor's installers put libraries that the loader does not look into.
+const USUAL: [&str; 3] = ["/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib", "/opt/cuda/lib64"];
+
+/// Whether a library is present, if need be after it was loaded from one of the folders: the loader then knows it by name.
+fn found(stem: &str, present: impl Fn() -> bool) -> Result<(), String> {
+    let named = std::env::var_os(FOLDERS).map(|folders| std::env::split_paths(&folders).collect()).unwrap_or_default();
+    let folders: Vec<PathBuf> = [named, USUAL.map(PathBuf::from).to_vec()].concat();
+    if let Some(folder) = folders.iter().find(|folder| newest(folder, stem).is_some()) {
+        // What NVRTC loads by name itself comes first.
+        for file in [format!("{stem}-builtins"), stem.to_owned()].iter().filter_map(|stem| newest(folder, stem)) {
+            // SAFETY: loading the vendor's library runs its initialisers and nothing else.
+            if let Ok(library) = unsafe { libloading::Library::new(&file) } {
+                // It stays loaded as long as the process: its functions are called until the end.
+                std::mem::forget(library);
+            }
+        }
+    }
+    if present() {
+        return Ok(());
+    }
+    let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    Err(format!("lib{stem}.so.13, its older names, {FOLDERS} and {} were tried", folders.join(", ")))
+}
+
+/// The library of that stem in a folder, of the newest version by name.
+fn newest(folder: &Path, stem: &str) -> Option<PathBuf> {
+    let names = std::fs::read_dir(folder).ok()?.filter_map(Result::ok).map(|entry| entry.file_name());
+    let fits = |name: &std::ffi::OsString| name.to_str().is_some_and(|name| name.starts_with(&format!("lib{stem}.so")));
+    names.filter(fits).max().map(|name| folder.join(name))
 }
 
 #[cfg(test)]

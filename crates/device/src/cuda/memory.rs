@@ -43,6 +43,32 @@ impl Memory {
         Ok(memory)
     }
 
+    /// Sets every byte to `fill`, behind everything that was queued before.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn fill(&self, fill: u8) -> Result<(), DriverError> {
+        self.context.enter()?;
+        // SAFETY: the allocation has `bytes` bytes.
+        check("cuMemsetD8", unsafe { sys::cuMemsetD8_v2(self.address, fill, self.bytes) })
+    }
+
+    /// Another allocation with the same bytes.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn copy(&self) -> Result<Memory, DriverError> {
+        let copy = Memory::filled(&self.context, self.bytes, 0)?;
+        // SAFETY: both allocations have `bytes` bytes.
+        check("cuMemcpyDtoD", unsafe { sys::cuMemcpyDtoD_v2(copy.address, self.address, self.bytes) })?;
+        Ok(copy)
+    }
+
+    /// Bytes that it has.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Where it is, for a kernel.
     pub fn address(&self) -> u64 {
         self.address

@@ -1,32 +1,47 @@
 //! What does the backend `cuda` do?
 //!
-//! It reaches NVIDIA GPUs through the driver alone: its library is loaded when it is asked for, and kernels are PTX
-//! beside this file that the driver compiles for the device at hand. Without a driver the backend says what is missing
-//! and nothing else changes.
+//! It reaches NVIDIA GPUs through the driver, whose library is loaded when it is asked for. Kernels of its [five paths](path::Path)
+//! are CUDA C++ beside this file, compiled by NVRTC for the device at hand; units of `mma.sync` and small helpers are PTX that the
+//! driver compiles itself. Without a driver, NVRTC or cuBLASLt the backend says what is missing, and everything else works.
 //!
-//! So far it offers every dense `mma.sync` up to compute capability 9.0 as a [unit](unit), the device's description and
-//! health, and NVML's counters as meters. It offers no path yet: no product, no ceiling loop.
+//! Beside products and [ceiling loops](loops) it offers every dense `mma.sync` up to compute capability 9.0 as a [unit](unit), the
+//! device's description and health, and NVML's counters as meters.
 //!
 //! How it keeps the contract of [`crate::contract`]:
 //! - a device is named `cuda:N`, N in the driver's order (which CUDA_VISIBLE_DEVICES changes), or by its UUID; its id
 //!   in every file is the UUID;
-//! - refusals of the driver's compiler come back with its log, word for word;
+//! - refusals of a compiler come back with its log, word for word; a warning that the kernel is not what its name says is a refusal;
+//! - a repetition is one launch on operands packed at bind, timed by the driver's events on the device ([`timer`]);
 //! - after an error that the driver calls final, every call says
 //!   [`Fault::DeviceLost`](crate::contract::Fault::DeviceLost) until the process ends;
 //! - a kernel that does not end is not ended from here: the caller's timeout ends the process, and the driver its
 //!   kernels.
 
+mod cache;
+pub mod cublaslt;
 pub mod describe;
 pub mod driver;
 pub mod instruction;
 mod kernel;
 pub mod layouts;
 pub mod libraries;
+pub mod loops;
 mod memory;
 mod meters;
+pub mod nvrtc;
+pub mod offers;
+pub mod operands;
+pub mod path;
+pub mod product;
+pub mod source;
+pub mod stated;
 pub mod target;
 pub mod text;
+pub mod tile;
+pub mod timer;
 pub mod unit;
+pub mod wgmma;
+pub mod wgmma_unit;
 
 use crate::backends::Backend;
 use crate::contract::*;
@@ -37,7 +52,9 @@ use instruction::Instruction;
 use kernel::Kernel;
 use memory::Memory;
 use nvml_wrapper::Nvml;
-use rigel_numerics::Triple;
+use path::Path;
+use product::{CudaGemm, Own, Setting};
+use rigel_numerics::{Shape, Triple};
 use std::rc::Rc;
 use target::Target;
 use unit::CudaUnit;
@@ -64,6 +81,8 @@ pub struct Cuda {
     context: Rc<Context>,
     identity: Identity,
     nvml: Result<Rc<Nvml>, String>,
+    timer: Option<Rc<timer::Timer>>,
+    library: Option<Rc<cublaslt::Library>>,
 }
 
 impl Cuda {
@@ -95,7 +114,7 @@ impl Cuda {
         let ordinal = i32::try_from(ordinal).map_err(|e| e.to_string())?;
         let context = Context::open(ordinal).map_err(|e| format!("cuda:{ordinal} does not open: {e}"))?;
         let identity = Identity::of(&context).map_err(|e| format!("cuda:{ordinal} does not say what it is: {e}"))?;
-        Ok(Cuda { context, identity, nvml: libraries::nvml().map(Rc::new) })
+        Ok(Cuda { context, identity, nvml: libraries::nvml().map(Rc::new), timer: None, library: None })
     }
 
     /// The target that its kernels are written for.
@@ -111,6 +130,44 @@ impl Cuda {
         CudaUnit::compile(&self.context, instruction, self.target())
     }
 
+    /// What products and loops share; the timer is made once.
+    fn setting(&mut self) -> Result<Setting, Refusal> {
+        let multiprocessors = self.identity.multiprocessors;
+        let timer = match &self.timer {
+            Some(timer) => Rc::clone(timer),
+            None => {
+                let timer = Rc::new(timer::Timer::new(&self.context, self.target(), multiprocessors)?);
+                self.timer = Some(Rc::clone(&timer));
+                timer
+            }
+        };
+        Ok(Setting {
+            context: Rc::clone(&self.context),
+            timer,
+            multiprocessors,
+            l2_bytes: self.identity.l2_bytes as usize,
+            shared_bytes: self.identity.shared_bytes,
+        })
+    }
+
+    /// The vendor's library, started once.
+    fn library(&mut self) -> Result<Rc<cublaslt::Library>, String> {
+        match &self.library {
+            Some(library) => Ok(Rc::clone(library)),
+            None => Ok(Rc::clone(self.library.insert(cublaslt::Library::start(&self.context)?))),
+        }
+    }
+
+    /// The path by name when it offers the triple; else the reason.
+    fn offered(path: &str, triple: Triple) -> Result<Path, String> {
+        let path: Path = path.parse().map_err(|e: path::UnknownPath| e.to_string())?;
+        if !offers::triples(path).contains(&triple) {
+            let known: Vec<String> = offers::triples(path).iter().map(Triple::to_string).collect();
+            return Err(format!("path {path} does not offer {triple}; it offers {}", known.join(" ")));
+        }
+        Ok(path)
+    }
+
     /// Compiles any text for this device and gives the compiler's log, to show what it says of texts that it refuses.
     ///
     /// # Errors
@@ -120,9 +177,7 @@ impl Cuda {
     }
 }
 
-/// Why nothing can be compiled as a path.
-fn no_path(path: &str) -> Refusal {
-    let diagnostic = format!("backend cuda offers no path yet, so not `{path}`; it has units (mma.sync) and meters");
+fn refused(diagnostic: String) -> Refusal {
     Refusal { rung: Rung::Compile, diagnostic }
 }
 
@@ -135,32 +190,69 @@ impl Device for Cuda {
     }
 
     fn offers(&self) -> Vec<Offer> {
-        Vec::new()
+        offers::offers(self.target(), self.identity.multiprocessors, self.identity.shared_bytes)
     }
 
-    fn tiles(&self, _path: &str, _triple: Triple) -> Vec<String> {
-        Vec::new()
+    fn tiles(&self, path: &str, triple: Triple) -> Vec<String> {
+        match Self::offered(path, triple) {
+            Ok(Path::CublasLt) => cublaslt::tiles(triple),
+            Ok(path) => {
+                let fits = |tile: &&tile::Tile| source::gemm(path, triple, **tile, self.identity.shared_bytes).is_ok();
+                tile::tiles(path, triple).iter().filter(fits).map(tile::Tile::to_string).collect()
+            }
+            Err(_) => Vec::new(),
+        }
     }
 
-    fn ceiling_variants(&self, _path: &str, _triple: Triple) -> Vec<String> {
-        Vec::new()
+    fn tile_extents(&self, _path: &str, _triple: Triple, tile: &str) -> Option<Shape> {
+        // Stages of k end inside padding, so its depth is no edge.
+        tile.parse().ok().map(|tile: tile::Tile| Shape::new(tile.m, tile.n, tile::SLAB))
+    }
+
+    fn ceiling_variants(&self, path: &str, triple: Triple) -> Vec<String> {
+        match Self::offered(path, triple) {
+            Ok(path) => loops::variants(path).iter().map(loops::Variant::to_string).collect(),
+            Err(_) => Vec::new(),
+        }
     }
 
     fn compile(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal> {
-        Err(no_path(&spec.path))
+        let path = Self::offered(&spec.path, spec.triple).map_err(refused)?;
+        let setting = self.setting()?;
+        if path == Path::CublasLt {
+            let library = self.library().map_err(refused)?;
+            let fast = spec.tile == cublaslt::FAST;
+            let multiplication = cublaslt::Multiplication::new(&library, spec.shape, spec.triple, fast)?;
+            return Ok(Box::new(CudaGemm::library(setting, spec.shape, spec.triple, multiplication)));
+        }
+        let tile = spec.tile.parse().map_err(|e: tile::BadTile| refused(e.to_string()))?;
+        let source = source::gemm(path, spec.triple, tile, setting.shared_bytes).map_err(refused)?;
+        let architecture = source.targets.compiled_for(self.target()).map_err(refused)?;
+        let cubin = nvrtc::compile(&source, &architecture)?;
+        Ok(Box::new(CudaGemm::own(setting, spec.shape, spec.triple, Own { path, tile, cubin })))
     }
 
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal> {
-        Err(no_path(&spec.path))
+        let path = Self::offered(&spec.path, spec.triple).map_err(refused)?;
+        let variant = loops::variants(path).into_iter().find(|v| v.to_string() == spec.variant).ok_or_else(|| {
+            let known = self.ceiling_variants(&spec.path, spec.triple).join(" ");
+            refused(format!("no variant `{}` of this ceiling loop; there are {known}", spec.variant))
+        })?;
+        let setting = self.setting()?;
+        Ok(Box::new(loops::CudaCeiling::new(setting, path, spec.triple, variant, self.target())?))
     }
 
     fn units(&self) -> Vec<UnitSpec> {
-        Instruction::all().iter().map(Instruction::spec).collect()
+        let warp = Instruction::all().into_iter().map(|instruction| instruction.spec());
+        warp.chain(wgmma_unit::all().iter().map(wgmma_unit::spec)).collect()
     }
 
     fn unit(&mut self, name: &str) -> Result<Box<dyn Unit>, Absent> {
+        if let Some(instruction) = wgmma_unit::all().iter().find(|instruction| instruction.name() == name) {
+            return Ok(Box::new(wgmma_unit::WgmmaUnit::compile(&self.context, instruction, self.target())?));
+        }
         let instruction = Instruction::named(name).ok_or_else(|| {
-            let known: Vec<String> = Instruction::all().iter().map(Instruction::name).collect();
+            let known: Vec<String> = self.units().into_iter().map(|unit| unit.name).collect();
             Absent(format!("backend cuda has no unit `{name}`; it has {}", known.join(", ")))
         })?;
         Ok(Box::new(self.instruction(&instruction)?))

@@ -6,11 +6,14 @@ use rigel_numerics::Format;
 
 const MMA_SYNC: &str = include_str!("mma_sync.ptx");
 const HEALTH: &str = include_str!("health.ptx");
+const STAMP: &str = include_str!("stamp.ptx");
 
 /// Entry of the kernel that executes an instruction.
 pub const UNIT_ENTRY: &str = "unit";
 /// Entry of the kernel that answers for the device's health.
 pub const HEALTH_ENTRY: &str = "health";
+/// Entry of the kernel that reads cycles and time of every multiprocessor.
+pub const STAMP_ENTRY: &str = "stamp";
 
 /// The row of the batch that a thread works on: its own.
 const OWN_ROW: &str = "    mov.b32 %row, %thread;";
@@ -77,18 +80,27 @@ pub fn health(target: Target) -> String {
     health_in(target, target.ptx())
 }
 
+/// The kernel that reads cycles and time of every multiprocessor.
+pub fn stamp(target: Target) -> String {
+    fill(STAMP, &[("version", &target.ptx().to_string()), ("target", &target.to_string())])
+}
+
 /// [`health`] in another version of PTX than the first that names the target.
 pub fn health_in(target: Target, version: PtxVersion) -> String {
     fill(HEALTH, &[("version", &version.to_string()), ("target", &target.to_string())])
 }
 
-/// FNV-1a, 64 bits, over the kernels of all instructions for a target: which sources a run used. Identity, not
-/// authenticity.
+/// FNV-1a, 64 bits, over the kernels of all instructions for a target and every file of CUDA C++: which sources a run used.
+/// Identity, not authenticity.
 pub fn hash(target: Target) -> u64 {
     let texts = Instruction::all().into_iter().map(|instruction| unit(&instruction, target));
-    texts.chain([health(target)]).fold(0xcbf2_9ce4_8422_2325, |hash, text| {
-        text.bytes().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
-    })
+    let more = [health(target), stamp(target)].into_iter().chain(super::source::FILES.map(str::to_owned));
+    fnv1a(texts.chain(more).flat_map(String::into_bytes))
+}
+
+/// FNV-1a, 64 bits.
+pub fn fnv1a(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 fn fill(template: &str, values: &[(&str, &str)]) -> String {

@@ -121,7 +121,7 @@ fn stated(row: &CellRow, error: Option<f64>, ulps: Option<f64>, tolerance: Optio
     let columns = [
         ("gate_error", row.gate_error, error),
         ("gate_ulps", row.gate_ulps, ulps),
-        ("gate_tolerance", row.gate_tolerance, tolerance),
+        ("gate_tolerance", row.gate_tolerance, tolerance.filter(|bound| bound.is_finite())),
     ];
     let show = |value: Option<f64>| value.map(|value| format!("{value:?}")).unwrap_or_default();
     let differs = columns.into_iter().filter(|(_, stated, found)| stated != found);

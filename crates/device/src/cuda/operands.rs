@@ -1,0 +1,189 @@
+//! How do operands and output of a product lie on the device?
+//!
+//! A lies row by row, B column by column: the order that `wgmma` and cuBLASLt demand of 8-bit operands, taken for every type, so that
+//! all paths read the same bytes. A user who keeps weights packed does so once, and so does [`Operands::bind`]; no repetition pays
+//! for it. Rows and columns are padded with zeros to whole launch tiles, k to whole 128 bytes: products with zeros add nothing. C
+//! has whole 16 rows and a pitch of whole 16 elements; what lies beyond m × n is never looked at.
+
+use super::driver::{Context, DriverError};
+use super::memory::Memory;
+use super::tile::{PADDING, SLAB};
+use crate::contract::{Cache, POISON};
+use rayon::prelude::*;
+use rigel_numerics::{Format, Matrix, Shape, Triple};
+use std::rc::Rc;
+
+/// Extents as the kernels see them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extents {
+    /// Rows of A, padded.
+    pub rows_a: usize,
+    /// Rows of packed B: columns of B, padded.
+    pub rows_b: usize,
+    /// Bytes of one row of either.
+    pub pitch: usize,
+    /// Rows of C, padded.
+    pub rows_c: usize,
+    /// Elements of one row of C.
+    pub pitch_c: usize,
+}
+
+impl Extents {
+    /// Those of a product.
+    pub fn of(shape: Shape, triple: Triple) -> Extents {
+        Extents {
+            rows_a: shape.m.next_multiple_of(PADDING),
+            rows_b: shape.n.next_multiple_of(PADDING),
+            pitch: Matrix::row_bytes(triple.a, shape.k).next_multiple_of(SLAB),
+            rows_c: shape.m.next_multiple_of(16),
+            pitch_c: shape.n.next_multiple_of(16),
+        }
+    }
+
+    /// Elements of one row of A, or of packed B.
+    pub fn depth(&self, triple: Triple) -> usize {
+        self.pitch * 8 / triple.a.bits() as usize
+    }
+}
+
+/// One set of operands, bound.
+pub struct Bound {
+    /// A, row by row.
+    pub a: Memory,
+    /// B, column by column.
+    pub b: Memory,
+}
+
+/// Operands and output on the device.
+pub struct Operands {
+    context: Rc<Context>,
+    shape: Shape,
+    output: Format,
+    extents: Extents,
+    l2_bytes: usize,
+    /// As many sets as were asked for: one, or so many that they fill twice the L2 cache.
+    pub sets: Vec<Bound>,
+    /// C.
+    pub c: Memory,
+}
+
+impl Operands {
+    /// Packs and copies both operands.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn bind(
+        context: &Rc<Context>,
+        shape: Shape,
+        triple: Triple,
+        l2_bytes: usize,
+        a: &Matrix,
+        b: &Matrix,
+    ) -> Result<Operands, DriverError> {
+        let extents = Extents::of(shape, triple);
+        let set = Bound {
+            a: Memory::holding(context, &padded(a, extents.pitch), extents.rows_a * extents.pitch)?,
+            b: Memory::holding(context, &transposed(b, extents.pitch), extents.rows_b * extents.pitch)?,
+        };
+        let c = Memory::filled(context, extents.rows_c * Matrix::row_bytes(triple.c, extents.pitch_c), POISON)?;
+        Ok(Operands { context: Rc::clone(context), shape, output: triple.c, extents, l2_bytes, sets: vec![set], c })
+    }
+
+    /// How they lie.
+    pub fn extents(&self) -> Extents {
+        self.extents
+    }
+
+    /// How many sets a cache state takes, made where they are missing.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn sets_for(&mut self, cache: Cache) -> Result<usize, DriverError> {
+        let wanted = match cache {
+            Cache::Warm => 1,
+            Cache::Cold => (2 * self.l2_bytes).div_ceil(self.sets[0].a.bytes() + self.sets[0].b.bytes()) + 1,
+        };
+        while self.sets.len() < wanted {
+            let set = Bound { a: self.sets[0].a.copy()?, b: self.sets[0].b.copy()? };
+            self.sets.push(set);
+        }
+        Ok(wanted)
+    }
+
+    /// The output, m × n.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn output(&self) -> Result<Matrix, DriverError> {
+        self.context.finish()?;
+        let (row, pitch) =
+            (Matrix::row_bytes(self.output, self.shape.n), Matrix::row_bytes(self.output, self.extents.pitch_c));
+        let mut bytes = vec![0; self.shape.m * pitch];
+        self.c.read(&mut bytes)?;
+        let mut output = Matrix::zeroed(self.output, self.shape.m, self.shape.n);
+        output
+            .bytes
+            .par_chunks_mut(row)
+            .zip(bytes.par_chunks(pitch))
+            .for_each(|(to, from)| to.copy_from_slice(&from[..row]));
+        Ok(output)
+    }
+}
+
+/// Rows with zeros behind them, up to `pitch` bytes.
+fn padded(x: &Matrix, pitch: usize) -> Vec<u8> {
+    let row = Matrix::row_bytes(x.format, x.cols);
+    let mut bytes = vec![0; x.rows * pitch];
+    bytes.par_chunks_mut(pitch).zip(x.bytes.par_chunks(row)).for_each(|(to, from)| to[..row].copy_from_slice(from));
+    bytes
+}
+
+/// Columns as rows, with zeros behind them, up to `pitch` bytes. Elements take whole bytes.
+fn transposed(x: &Matrix, pitch: usize) -> Vec<u8> {
+    /// Columns that are gathered together, so that a line of the source is used while it is in a cache.
+    const TOGETHER: usize = 32;
+    let each = x.format.bits() as usize / 8;
+    let row = x.cols * each;
+    let mut bytes = vec![0; x.cols * pitch];
+    bytes.par_chunks_mut(TOGETHER * pitch).enumerate().for_each(|(block, to)| {
+        for k in 0..x.rows {
+            let from = &x.bytes[k * row + block * TOGETHER * each..];
+            for (column, to) in to.chunks_mut(pitch).enumerate() {
+                to[k * each..][..each].copy_from_slice(&from[column * each..][..each]);
+            }
+        }
+    });
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_operands_hold_every_element_where_the_kernels_look() {
+        for (format, rows, cols) in
+            [(Format::I8, 3, 70), (Format::F16, 65, 33), (Format::F32, 1, 1), (Format::F64, 17, 40)]
+        {
+            let each = format.bits() as usize / 8;
+            let mut x = Matrix::zeroed(format, rows, cols);
+            x.bytes.iter_mut().enumerate().for_each(|(i, byte)| *byte = (i * 7 + 1) as u8);
+            let at = |r: usize, c: usize| &x.bytes[(r * cols + c) * each..][..each];
+            let pitch = (rows.max(cols) * each).next_multiple_of(128);
+            let (plain, turned) = (padded(&x, pitch), transposed(&x, pitch));
+            for (r, c) in (0..rows).flat_map(|r| (0..cols).map(move |c| (r, c))) {
+                assert_eq!(&plain[r * pitch + c * each..][..each], at(r, c));
+                assert_eq!(&turned[c * pitch + r * each..][..each], at(r, c));
+            }
+            assert!(turned.chunks(pitch).all(|row| row[rows * each..].iter().all(|&byte| byte == 0)));
+        }
+    }
+
+    #[test]
+    fn extents_are_whole_tiles_and_slabs() {
+        let triple = Triple::new(Format::F16, Format::F16, Format::F32);
+        let extents = Extents::of(Shape::new(1, 257, 65), triple);
+        assert_eq!(extents, Extents { rows_a: 256, rows_b: 512, pitch: 256, rows_c: 16, pitch_c: 272 });
+        assert_eq!(extents.depth(triple), 128);
+    }
+}

@@ -1,0 +1,232 @@
+//! How does a compiled kernel become a product behind the contract?
+//!
+//! Operands are packed and copied once, at bind ([`super::operands`]); a repetition is one launch. Cold repetitions take turns over
+//! sets of operands that fill twice the L2 cache.
+
+use super::cublaslt::Multiplication;
+use super::driver::{Context, DriverError, check};
+use super::kernel::{Argument, Geometry, Kernel};
+use super::nvrtc::Cubin;
+use super::operands::{Bound, Extents, Operands};
+use super::path::Path;
+use super::source;
+use super::tile::{SLAB, Tile};
+use super::timer::Timer;
+use crate::contract::{Cache, Fault, Gemm, POISON, Refusal, Rung, Sample};
+use cudarc::driver::sys;
+use rigel_numerics::{Matrix, Shape, Triple};
+use std::ffi::c_void;
+use std::rc::Rc;
+
+/// What all products of a device share.
+#[derive(Clone)]
+pub struct Setting {
+    /// The device's context.
+    pub context: Rc<Context>,
+    /// Its timer.
+    pub timer: Rc<Timer>,
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// Bytes of the second-level cache.
+    pub l2_bytes: usize,
+    /// Bytes of shared memory that a block may take.
+    pub shared_bytes: usize,
+}
+
+/// A kernel of this crate for one path, triple and tile.
+pub struct Own {
+    /// The path, not `cublaslt`.
+    pub path: Path,
+    /// The launch tile.
+    pub tile: Tile,
+    /// Its machine code.
+    pub cubin: Cubin,
+}
+
+/// What multiplies.
+enum Engine {
+    Own { own: Own, kernel: Option<Kernel>, arguments: Vec<Vec<Argument>> },
+    Library(Box<Multiplication>),
+}
+
+/// A product of one shape.
+pub struct CudaGemm {
+    setting: Setting,
+    shape: Shape,
+    triple: Triple,
+    engine: Engine,
+    operands: Option<Operands>,
+}
+
+impl CudaGemm {
+    /// A product by a kernel of this crate.
+    pub fn own(setting: Setting, shape: Shape, triple: Triple, own: Own) -> CudaGemm {
+        let engine = Engine::Own { own, kernel: None, arguments: Vec::new() };
+        CudaGemm { setting, shape, triple, engine, operands: None }
+    }
+
+    /// A product by the vendor's library.
+    pub fn library(setting: Setting, shape: Shape, triple: Triple, multiplication: Multiplication) -> CudaGemm {
+        CudaGemm { setting, shape, triple, engine: Engine::Library(Box::new(multiplication)), operands: None }
+    }
+
+    fn bound(&mut self) -> Result<(&mut Operands, &mut Engine), Fault> {
+        let operands = self.operands.as_mut().ok_or_else(|| Fault::Failed("no operands are bound yet".into()))?;
+        Ok((operands, &mut self.engine))
+    }
+}
+
+impl Gemm for CudaGemm {
+    fn load(&mut self) -> Result<(), Refusal> {
+        let Engine::Own { own, kernel, .. } = &mut self.engine else { return Ok(()) };
+        let shared = source::gemm_shared(own.path, own.tile, self.setting.shared_bytes);
+        *kernel = Some(Kernel::of(&self.setting.context, &own.cubin, source::GEMM_ENTRY, shared as u32)?);
+        Ok(())
+    }
+
+    fn bind(&mut self, a: &Matrix, b: &Matrix) -> Result<(), Fault> {
+        let Setting { context, l2_bytes, .. } = &self.setting;
+        let operands = Operands::bind(context, self.shape, self.triple, *l2_bytes, a, b)?;
+        if let Engine::Library(multiplication) = &mut self.engine {
+            let Bound { a, b } = &operands.sets[0];
+            multiplication.choose(&self.setting.timer, a, b, &operands.c)?;
+        }
+        self.operands = Some(operands);
+        Ok(())
+    }
+
+    fn poison(&mut self) -> Result<(), Fault> {
+        Ok(self.bound()?.0.c.fill(POISON)?)
+    }
+
+    fn run(&mut self, repetitions: usize, cache: Cache) -> Result<Vec<Sample>, Fault> {
+        let (setting, shape, triple) = (self.setting.clone(), self.shape, self.triple);
+        let (operands, engine) = self.bound()?;
+        let sets = operands.sets_for(cache)?;
+        match engine {
+            Engine::Library(multiplication) => setting.timer.time(repetitions, |i| {
+                let Bound { a, b } = &operands.sets[i % sets];
+                multiplication.multiply(a, b, &operands.c)
+            }),
+            Engine::Own { own, kernel, arguments } => {
+                let kernel = kernel.as_ref().ok_or_else(|| Fault::Failed("the kernel is not loaded".into()))?;
+                for set in &operands.sets[arguments.len()..] {
+                    arguments.push(own.arguments(operands.extents(), shape, triple, set, operands.c.address())?);
+                }
+                let geometry = own.geometry(&setting, shape, triple);
+                setting.timer.time(repetitions, |i| {
+                    // SAFETY: these are the arguments of the path's kernel, in its order; operands are padded to whole tiles,
+                    // and the kernel writes C inside its padded extents alone; `timer` finishes before anything is dropped.
+                    unsafe { kernel.launch(geometry, &arguments[i % sets]) }.map_err(Fault::from)
+                })
+            }
+        }
+    }
+
+    fn output(&mut self) -> Result<Matrix, Fault> {
+        Ok(self.bound()?.0.output()?)
+    }
+}
+
+impl Own {
+    fn tiles(&self, shape: Shape) -> (usize, usize) {
+        (shape.m.div_ceil(self.tile.m), shape.n.div_ceil(self.tile.n))
+    }
+
+    fn geometry(&self, setting: &Setting, shape: Shape, triple: Triple) -> Geometry {
+        let (down, across) = self.tiles(shape);
+        let grid = match self.path {
+            Path::MmaSync => (down * across, 1),
+            Path::Wgmma => {
+                // Blocks stay, so there are as many as the device holds; a cluster takes a pair of tiles.
+                let cluster = self.tile.cluster;
+                let clusters = (down.div_ceil(cluster) * across).min(setting.multiprocessors as usize / cluster);
+                (clusters.max(1) * cluster, 1)
+            }
+            _ => (across, down),
+        };
+        Geometry {
+            grid: (grid.0 as u32, grid.1 as u32),
+            block: source::gemm_threads(self.path, triple, self.tile) as u32,
+            shared: source::gemm_shared(self.path, self.tile, setting.shared_bytes) as u32,
+        }
+    }
+
+    /// The arguments of the path's kernel, as its file declares them.
+    fn arguments(
+        &self,
+        extents: Extents,
+        shape: Shape,
+        triple: Triple,
+        set: &Bound,
+        c: u64,
+    ) -> Result<Vec<Argument>, DriverError> {
+        use Argument::{Address, Map, Number};
+        let (down, across) = self.tiles(shape);
+        let number = |n: usize| Number(n as i32);
+        let Extents { rows_a, rows_b, pitch, rows_c, pitch_c } = extents;
+        Ok(match self.path {
+            Path::Wgmma => vec![
+                Map(map(set.a.address(), rows_a, pitch, self.tile.m)?),
+                Map(map(set.b.address(), rows_b, pitch, self.tile.n / self.tile.cluster)?),
+                Address(c),
+                number(rows_c),
+                number(pitch_c),
+                number(pitch / SLAB),
+                number(down),
+                number(across),
+            ],
+            Path::MmaSync => vec![
+                Address(set.a.address()),
+                Address(set.b.address()),
+                Address(c),
+                number(rows_c),
+                number(pitch),
+                number(pitch_c),
+                number(down),
+                number(across),
+            ],
+            _ => vec![
+                Address(set.a.address()),
+                Address(set.b.address()),
+                Address(c),
+                number(shape.m),
+                number(shape.n),
+                number(extents.depth(triple)),
+                number(pitch_c),
+            ],
+        })
+    }
+}
+
+/// How the copy engine sees a matrix of `rows` × `pitch` bytes: it takes slabs of `high` rows and writes them swizzled; rows
+/// beyond the end read as zeros.
+fn map(address: u64, rows: usize, pitch: usize, high: usize) -> Result<sys::CUtensorMap, DriverError> {
+    let mut map = sys::CUtensorMap { opaque: [0; 16] };
+    let (extents, strides) = ([pitch as u64, rows as u64], [pitch as u64]);
+    let (box_extents, steps) = ([SLAB as u32, high as u32], [1_u32, 1]);
+    // SAFETY: two dimensions, one stride between them; all arrays outlive the call.
+    let code = unsafe {
+        sys::cuTensorMapEncodeTiled(
+            &mut map,
+            sys::CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_UINT8,
+            2,
+            std::ptr::with_exposed_provenance_mut::<c_void>(address as usize),
+            extents.as_ptr(),
+            strides.as_ptr(),
+            box_extents.as_ptr(),
+            steps.as_ptr(),
+            sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+            sys::CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
+            sys::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+            sys::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+        )
+    };
+    check("cuTensorMapEncodeTiled", code)?;
+    Ok(map)
+}
+
+/// A refusal to load, in the driver's words.
+pub fn refused(error: &DriverError) -> Refusal {
+    Refusal { rung: Rung::Load, diagnostic: error.to_string() }
+}
