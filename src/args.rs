@@ -1,5 +1,9 @@
 //! What may a user type? Each option is also an environment variable `RIGEL_*`.
 
+mod emit;
+
+pub use emit::{EmitArgs, EmitLayoutArgs, EmitModelArgs, EmitWhat};
+
 use crate::terminal::Color;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use rigel_study::partition::Partition;
@@ -59,6 +63,8 @@ pub enum Command {
     Figures(FiguresArgs),
     /// Write the page of a run from its files, and the findings table of a README.
     Report(ReportArgs),
+    /// Write an arithmetic model as Rust, C, Python or JSON, or a layout as index functions.
+    Emit(EmitArgs),
     /// Convert a run to JSON Lines, Parquet or Bencher Metric Format.
     Export(ExportArgs),
     /// Print shell completions.

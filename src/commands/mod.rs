@@ -4,6 +4,7 @@ mod calibrate;
 mod compare;
 mod completions;
 mod devices;
+mod emit;
 mod explain;
 mod export;
 mod fail_on;
@@ -11,6 +12,7 @@ mod figures;
 mod list;
 mod memory;
 mod merge;
+mod models;
 mod opening;
 mod planning;
 mod records;
@@ -37,6 +39,7 @@ pub fn dispatch(command: Command) -> anyhow::Result<Exit> {
         Command::Explain(args) => explain::explain(&args),
         Command::Figures(args) => figures::figures(&args),
         Command::Report(args) => report::report(&args),
+        Command::Emit(args) => emit::emit(&args),
         Command::Export(args) => export::export(&args),
         Command::Completions(args) => completions::completions(args.shell),
         Command::Man => completions::man(),

@@ -65,6 +65,7 @@ mod distribution;
 mod draw;
 mod draw_rules;
 mod dyadic;
+pub mod emit;
 mod error;
 mod evaluator;
 mod exactly;
