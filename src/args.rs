@@ -82,11 +82,15 @@ pub enum Command {
 Examples:
   rigel devices                   one line a device
   rigel devices --device cpu      everything about one, every path and type triple included
+  rigel devices --device cpu --units    its single instructions and conversions
   rigel devices --format jsonl    for programs")]
 pub struct DevicesArgs {
     /// Show this one in full: cpu, sim:NAME, or sim:FILE.toml.
     #[arg(short, long, env = "RIGEL_DEVICE")]
     pub device: Option<String>,
+    /// Of that one, list single instructions and conversions instead of paths.
+    #[arg(long, requires = "device")]
+    pub units: bool,
     /// How to print.
     #[arg(long, value_enum, default_value = "table", env = "RIGEL_FORMAT")]
     pub format: Format,

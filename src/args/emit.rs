@@ -35,12 +35,12 @@ pub enum EmitWhat {
 Examples:
   rigel emit model \"vdpbf16ps\" --as rust > vdpbf16ps.rs && rustc --test vdpbf16ps.rs && ./vdpbf16ps
   rigel emit model \"hopper mma e4m3 to f16, emulated\" --as c -o mma.c && cc -std=c11 -DCHECK mma.c && ./a.out
-  rigel emit model runs/mine/models/unit.json --as python | python3
+  rigel emit model runs/mine/models/UNIT-CELL.json --as python | python3
 
 Each program needs nothing but its language, says where its model comes from, and carries inputs with results, which the \
 commands above check. Constants are folded; a rule that the model does not have leaves no branch.")]
 pub struct EmitModelArgs {
-    /// Name of a published model, or some words of one; or a file: a model as JSON, or what a recovery wrote.
+    /// Name of a published model, or some words of one; or a file: a model as JSON, or one of a run's models/*.json.
     pub model: Option<String>,
     /// What to write: json (the data), rust, c (C11) or python.
     #[arg(long = "as", value_name = "LANGUAGE", default_value = "json", value_parser = |text: &str| text.parse::<ModelTarget>())]
@@ -58,7 +58,7 @@ pub struct EmitModelArgs {
 #[command(after_help = "\
 Examples:
   rigel emit layout wmma.rdna3.f32.16x16x16.f16 --as f2        bases, rank and kernel
-  rigel emit layout runs/mine/layouts/unit.csv --as msl        a recovered layout for a Metal kernel
+  rigel emit layout runs/mine/layouts/UNIT-CELL.csv --as msl        a recovered layout for a Metal kernel
   rigel emit layout mma.sync.m16n8k16.f16 --as rust --function my_mma
 
 An index function takes a lane and a slot and gives the row and column, or says that the slot is unused. A recovered \

@@ -5,7 +5,9 @@ use super::table::{Table, engineering};
 use crate::args::DevicesArgs;
 use crate::exit::Exit;
 use crate::terminal::bold;
+use rigel_device::Device;
 use rigel_device::backends::{BACKENDS, open};
+use rigel_device::unit::{ConversionSpec, UnitSpec};
 use std::collections::BTreeSet;
 use std::io::Write;
 
@@ -23,8 +25,8 @@ struct Line {
     kind: String,
     name: String,
     cores: Option<u32>,
-    /// Paths, type triples, and offers that are absent; meters that are missing.
-    counts: Option<[usize; 4]>,
+    /// Paths, type triples, units and conversions; offers that are absent, meters that are missing.
+    counts: Option<[usize; 5]>,
     why: String,
 }
 
@@ -56,30 +58,31 @@ fn line(selector: String) -> Line {
     let offers = device.offers();
     let present: Vec<_> = offers.iter().filter(|o| o.absent.is_empty()).collect();
     let paths: BTreeSet<&str> = present.iter().map(|o| o.path.as_str()).collect();
-    let counts = [paths.len(), present.len(), offers.len() - present.len(), device.meters().1.len()];
+    let units = device.units().len() + device.conversions().len();
+    let counts = [paths.len(), present.len(), units, offers.len() - present.len(), device.meters().1.len()];
     let kind = rigel_ledger::rows::name_of(&d.kind);
     Line { selector, kind, name: d.name, cores: Some(d.cores), counts: Some(counts), why: String::new() }
 }
 
 fn table(lines: Vec<Line>) -> anyhow::Result<()> {
-    let mut table = Table::new(&["device", "kind", "name", "cores", "paths", "types", "missing"]);
+    let mut table = Table::new(&["device", "kind", "name", "cores", "paths", "types", "units", "missing"]);
     for line in lines {
         let count = |n: usize, what: &str| match n {
             0 => None,
             1 => Some(format!("1 {what}")),
             n => Some(format!("{n} {what}s")),
         };
-        let [paths, types, missing] = match line.counts {
-            None => [String::new(), String::new(), line.why],
-            Some([paths, types, absent, meters]) => {
+        let [paths, types, units, missing] = match line.counts {
+            None => [String::new(), String::new(), String::new(), line.why],
+            Some([paths, types, units, absent, meters]) => {
                 let absent = count(absent, "offer").map(|text| format!("{text} absent"));
                 let meters = count(meters, "meter").map(|text| format!("{text} unavailable"));
                 let missing: Vec<String> = [absent, meters].into_iter().flatten().collect();
-                [paths.to_string(), types.to_string(), missing.join(", ")]
+                [paths.to_string(), types.to_string(), units.to_string(), missing.join(", ")]
             }
         };
         let cores = line.cores.map(|n| n.to_string()).unwrap_or_default();
-        table.row([line.selector, line.kind, line.name, cores, paths, types, missing]);
+        table.row([line.selector, line.kind, line.name, cores, paths, types, units, missing]);
     }
     table.print()
 }
@@ -92,13 +95,14 @@ fn records(lines: Vec<Line>, form: Form) -> anyhow::Result<()> {
         "cores",
         "paths",
         "triples",
+        "units",
         "absent_offers",
         "missing_meters",
         "reason",
     ]);
     for line in lines {
-        let [paths, triples, absent, meters] =
-            line.counts.map_or([None; 4], |counts| counts.map(Some)).map(Field::from);
+        let [paths, triples, units, absent, meters] =
+            line.counts.map_or([None; 5], |counts| counts.map(Some)).map(Field::from);
         let Line { selector, kind, name, cores, why, .. } = line;
         records.row([
             selector.into(),
@@ -107,6 +111,7 @@ fn records(lines: Vec<Line>, form: Form) -> anyhow::Result<()> {
             cores.into(),
             paths,
             triples,
+            units,
             absent,
             meters,
             why.into(),
@@ -115,8 +120,37 @@ fn records(lines: Vec<Line>, form: Form) -> anyhow::Result<()> {
     records.print(form)
 }
 
+/// Single instructions and conversions, the latter without tile and registers.
+fn units(device: &dyn Device, args: &DevicesArgs) -> anyhow::Result<Exit> {
+    let unit = |spec: UnitSpec| {
+        let registers = spec.fragments.map(|f| format!("{} lanes of {}, {} and {}", f.lanes, f.a, f.b, f.c));
+        (spec.name, spec.path, spec.triple.to_string(), Some(spec.shape.to_string()), registers, spec.source)
+    };
+    let conversion = |spec: ConversionSpec| {
+        (spec.name, "conversions".to_owned(), format!("{}->{}", spec.from, spec.to), None, None, spec.source)
+    };
+    let all = device.units().into_iter().map(unit).chain(device.conversions().into_iter().map(conversion));
+    let Some(form) = Form::of(args.format) else {
+        let mut table = Table::new(&["unit", "path", "types", "tile", "registers of A, B and C", "source"]);
+        for (name, path, types, tile, registers, source) in all {
+            table.row([name, path, types, tile.unwrap_or_default(), registers.unwrap_or_default(), source]);
+        }
+        table.print()?;
+        return Ok(Exit::Fine);
+    };
+    let mut records = Records::new(["unit", "path", "types", "tile", "registers", "source"]);
+    for (name, path, types, tile, registers, source) in all {
+        records.row([name.into(), path.into(), types.into(), tile.into(), registers.into(), source.into()]);
+    }
+    records.print(form)?;
+    Ok(Exit::Fine)
+}
+
 fn one(selector: &str, args: &DevicesArgs) -> anyhow::Result<Exit> {
     let mut device = super::planning::open(selector)?;
+    if args.units {
+        return units(device.as_ref(), args);
+    }
     let d = device.describe();
     if args.format == crate::args::Format::Table {
         let mut out = std::io::stdout().lock();
@@ -136,6 +170,11 @@ fn one(selector: &str, args: &DevicesArgs) -> anyhow::Result<Exit> {
             writeln!(out, "  {name:<10} {}", if text.is_empty() { "unknown" } else { text })?;
         }
         writeln!(out, "  {:<10} {}", "features", d.features.join(" "))?;
+        let (units, conversions) = (device.units().len(), device.conversions().len());
+        if units + conversions > 0 {
+            let list = format!("rigel devices --device {selector} --units");
+            writeln!(out, "  {:<10} {units}, and {conversions} conversions: {list}", "units")?;
+        }
         let (meters, missing) = device.meters();
         for meter in meters {
             writeln!(out, "  {:<10} {} in {}: {}", "meter", meter.name(), meter.unit(), meter.coverage())?;

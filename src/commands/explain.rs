@@ -6,6 +6,7 @@ use crate::exit::{Exit, failure};
 use crate::terminal::{bold, faint};
 use rigel_ledger::rows::{Work, name_of};
 use rigel_ledger::store::{Run, Samples};
+use rigel_ledger::units::{UnitRecord, Vector, files_of};
 use rigel_ledger::{CellId, CellRow, FactRow};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -23,7 +24,7 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
         if rows.is_empty() {
             return Err(failure(Exit::NothingSelected, format!("no cell {id} in {}", args.run.display())));
         }
-        cells(&mut out, &rows, &samples)?;
+        cells(&mut out, &run, &rows, &samples)?;
         writeln!(out, "{}", repeat(&run, rows[0]))?;
         return Ok(Exit::Fine);
     }
@@ -78,16 +79,16 @@ fn subject(
     let rows: Vec<&CellRow> = run
         .cells()
         .iter()
-        .filter(|r| evidence.contains(&r.cell) && r.path == path && r.triple.to_string() == triple)
+        .filter(|r| evidence.contains(&r.cell) && is_about(r, path) && r.triple.to_string() == triple)
         .collect();
-    cells(out, &rows, samples)?;
+    cells(out, run, &rows, samples)?;
     if let Some(row) = rows.iter().find(|row| row.work != Work::Rung).or(rows.first()) {
         writeln!(out, "{}", repeat(run, row))?;
     }
     writeln!(out)
 }
 
-fn cells(out: &mut impl Write, rows: &[&CellRow], samples: &Samples) -> io::Result<()> {
+fn cells(out: &mut impl Write, run: &Run, rows: &[&CellRow], samples: &Samples) -> io::Result<()> {
     for row in rows {
         let what = row.shape.map(|s| s.to_string()).unwrap_or_default();
         let error = row.gate_error.map(|e| format!(", error {e:e} of {:e} allowed", row.gate_tolerance.unwrap_or(0.0)));
@@ -105,6 +106,12 @@ fn cells(out: &mut impl Write, rows: &[&CellRow], samples: &Samples) -> io::Resu
         if !row.reason.is_empty() {
             writeln!(out, "    {}", row.reason)?;
         }
+        for name in files_of(row) {
+            writeln!(out, "    {}", run.dir().join(name).display())?;
+        }
+        if let Some(record) = run.units().iter().find(|record| record.cell() == row.cell) {
+            sample(out, record)?;
+        }
         let Some(slice) = samples.of(row.cell, row.process) else { continue };
         let first: Vec<String> = slice.times.iter().take(SHOWN).map(ToString::to_string).collect();
         let more = if slice.times.len() > SHOWN { ", …" } else { "" };
@@ -118,6 +125,37 @@ fn cells(out: &mut impl Write, rows: &[&CellRow], samples: &Samples) -> io::Resu
         writeln!(out, "    {}", faint(&format!("time_ns: {}{more}", first.join(", "))))?;
     }
     Ok(())
+}
+
+/// Whether a row is of a path, or of the unit that `path/unit` names.
+fn is_about(row: &CellRow, subject: &str) -> bool {
+    row.path == subject || subject.strip_prefix(&row.path).and_then(|rest| rest.strip_prefix('/')) == Some(&row.tile)
+}
+
+/// The first of the raw inputs and outputs behind a unit's row, in hexadecimal.
+fn sample(out: &mut impl Write, record: &UnitRecord) -> io::Result<()> {
+    let hex = |codes: &[u64]| codes.iter().take(SHOWN).map(|code| format!("{code:x}")).collect::<Vec<_>>().join(" ");
+    let (total, lines): (usize, Vec<String>) = match record {
+        UnitRecord::Arithmetic(record) => {
+            let each = record.vectors.iter().step_by(record.vectors.len().div_ceil(6).max(1));
+            let line = |v: &Vector| {
+                let says = v.model.map_or("as the model".to_owned(), |code| format!("the model: {:x}", code.0));
+                let (a, b) = (hex(&v.inputs.a.0), hex(&v.inputs.b.0));
+                format!("{}: a [{a}] b [{b}] c {:x}: {:x}, {says}", v.distribution.name(), v.inputs.c.0, v.d.0)
+            };
+            (record.vectors.len(), each.map(line).collect())
+        }
+        UnitRecord::Layout { record, .. } => {
+            (record.sample.len(), record.sample.iter().take(1).map(|launch| format!("d: {}", launch.d)).collect())
+        }
+        UnitRecord::Conversion(record) => {
+            let pairs = record.sample.0.iter().zip(&record.converted.0).take(SHOWN);
+            let pairs: Vec<String> = pairs.map(|(code, found)| format!("{code:x} to {found:x}")).collect();
+            (record.sample.0.len(), vec![pairs.join(", ")])
+        }
+    };
+    writeln!(out, "    {total} sampled inputs and outputs; of them")?;
+    lines.iter().try_for_each(|line| writeln!(out, "    {}", faint(line)))
 }
 
 /// The command that measures just the block of a row, by the run's own plan, into a directory of its own.

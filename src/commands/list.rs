@@ -31,7 +31,7 @@ fn cells(args: &PlanArgs, planned: &Planned, units: &[Unit]) -> anyhow::Result<(
     let cells = units.iter().flat_map(|unit| unit.cells().iter().map(move |cell| (unit, cell)));
     let processes = |unit: &Unit| match unit {
         Unit::Block { .. } => planned.plan.sampling.processes,
-        Unit::Climb { .. } | Unit::Meters { .. } => 1,
+        Unit::Climb { .. } | Unit::Meters { .. } | Unit::Instruction { .. } => 1,
         Unit::Absent { .. } => 0,
     };
     let absent = |unit: &Unit| match unit {

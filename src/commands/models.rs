@@ -1,9 +1,10 @@
 //! Which arithmetic model does a user mean by a name or a file?
 
 use crate::exit::{Exit, failure};
+use rigel_ledger::rows::name_of;
+use rigel_ledger::units::{Claim, UnitRecord};
 use rigel_numerics::arithmetic::emit::About;
 use rigel_numerics::arithmetic::{Confidence, Model, Published, library};
-use rigel_study::recovery::{Recovered, Recovery};
 use std::path::Path;
 
 /// A model and what is known of it.
@@ -21,8 +22,7 @@ const MOST_BYTES: u64 = 16 << 20;
 pub fn find(what: &str) -> anyhow::Result<Named> {
     let path = Path::new(what);
     if path.is_dir() {
-        let why = format!("{what} is a directory; name one of its files, like {what}/models/UNIT.json");
-        return Err(failure(Exit::Usage, why));
+        return Err(failure(Exit::Usage, of_directory(path)));
     }
     if path.is_file() {
         return read(path);
@@ -40,6 +40,18 @@ pub fn find(what: &str) -> anyhow::Result<Named> {
             let why = format!("`{what}` could be {} models: {}{more}; name one", several.len(), names.join(" | "));
             Err(failure(Exit::Usage, why))
         }
+    }
+}
+
+/// What to say where a run is named and one of its models is meant.
+fn of_directory(dir: &Path) -> String {
+    let mut names: Vec<String> = std::fs::read_dir(dir.join("models"))
+        .map(|entries| entries.flatten().map(|entry| entry.path().display().to_string()).collect())
+        .unwrap_or_default();
+    names.sort();
+    match names.as_slice() {
+        [] => format!("{} is a directory without recovered models; name a model or a file", dir.display()),
+        all => format!("{} is a run; name one of its models: {}", dir.display(), all.join(" ")),
     }
 }
 
@@ -69,7 +81,7 @@ fn named(published: &Published) -> Named {
     Named { about, model: published.model.clone() }
 }
 
-/// A model as JSON, a published one with its source, or what a recovery wrote.
+/// A model as JSON, a published one with its source, or the record of a unit in a run.
 fn read(path: &Path) -> anyhow::Result<Named> {
     let shown = path.display();
     let refused = |why: String| failure(Exit::Usage, format!("{shown}: {why}"));
@@ -83,23 +95,29 @@ fn read(path: &Path) -> anyhow::Result<Named> {
         let about = About { name, source: format!("file {shown}"), validation: validation.to_owned() };
         Ok(Named { about, model })
     };
-    // Which of the three it is, its first keys say: errors are then of the kind that was meant.
+    // Which of the three it is, its keys say: errors are then of the kind that was meant.
     let keys: serde_json::Value = serde_json::from_str(&text).map_err(|e| refused(format!("no JSON: {e}")))?;
-    if keys.get("recovered").is_some() {
-        let recovery: Recovery = serde_json::from_str(&text).map_err(|e| refused(format!("no recovery: {e}")))?;
-        let (validation, model) = match &recovery.recovered {
-            Recovered::Exact { model, validation, .. } => {
-                (format!("exact: 0 of {} outputs differ; {validation}", validation.asked()), Some(model))
-            }
-            Recovered::Inexact { why, nearest, validation, .. } => {
-                let measured = validation
-                    .as_ref()
-                    .map_or(String::new(), |v| format!("; {} of {} outputs differ", v.mismatches(), v.asked()));
-                (format!("INEXACT, the nearest model that was found: {why}{measured}"), nearest.as_ref())
-            }
+    if keys.get("claim").is_some() {
+        let record = UnitRecord::read_model(path).map_err(|e| refused(e.to_string()))?;
+        let tested = record.validation.as_ref().map_or("no validation".to_owned(), |v| {
+            format!("{} of {} fresh outputs differ, seed {:#x}", v.mismatches(), v.asked(), v.seed)
+        });
+        let validation = match record.claim {
+            Claim::Exact => format!("exact: {tested}"),
+            Claim::Inexact => format!("INEXACT, the nearest model that was found ({}): {tested}", record.why),
         };
-        let Some(model) = model else { return Err(refused("the recovery found no model".to_owned())) };
-        return named(format!("unit {}", recovery.unit), &validation, (**model).clone());
+        let Some(model) = record.model else { return Err(refused("the recovery found no model".to_owned())) };
+        let origin = &record.origin;
+        let source = format!(
+            "{} on device {}, driver {}, toolchain {}; file {shown}",
+            name_of(&origin.kind),
+            origin.device,
+            origin.driver,
+            origin.toolchain
+        );
+        model.check().map_err(|e| refused(e.to_string()))?;
+        let about = About { name: format!("unit {}", record.unit.name), source, validation };
+        return Ok(Named { about, model });
     }
     if keys.get("model").is_some() {
         let published: Published =

@@ -41,6 +41,10 @@ pub fn resolve(args: &PlanArgs) -> anyhow::Result<Planned> {
     if !args.probes.is_empty() {
         plan.probes = args.probes.iter().map(|name| probe(name)).collect::<anyhow::Result<_>>()?;
     }
+    if plan.asks_units() {
+        // Probes named on the command line may ask units of which the preset says nothing.
+        plan.units.get_or_insert_default();
+    }
     if let Some(seed) = args.seed {
         plan.seed = seed;
     }

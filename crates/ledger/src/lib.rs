@@ -17,6 +17,7 @@ pub mod rows;
 pub mod schema;
 pub mod statistics;
 pub mod store;
+pub mod units;
 pub mod verdict;
 pub mod verify;
 

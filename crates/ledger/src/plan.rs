@@ -32,6 +32,16 @@ pub struct Plan {
     pub types: TypesAxes,
     /// Axes of the probe `throughput` (and `clocks`, which reads the same cells).
     pub throughput: ThroughputAxes,
+    /// Axes of the probes `arithmetic`, `layout` and `specials`; a plan that names none of them may leave the section out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub units: Option<UnitsAxes>,
+}
+
+impl Plan {
+    /// Whether it asks single units.
+    pub fn asks_units(&self) -> bool {
+        self.probes.iter().any(|probe| crate::units::folder(*probe).is_some())
+    }
 }
 
 /// How much is sampled.
@@ -137,6 +147,21 @@ pub struct TypesAxes {
     pub shapes: Vec<Shape>,
     /// Recipes.
     pub recipes: Vec<Recipe>,
+}
+
+/// Axes of the probes that ask single units.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnitsAxes {
+    /// Fresh dot products on which a recovered model is validated; they bound what `exact` may hide.
+    pub validation: u64,
+}
+
+impl Default for UnitsAxes {
+    /// 10⁶, as a claim needs.
+    fn default() -> Self {
+        UnitsAxes { validation: 1_000_000 }
+    }
 }
 
 /// Axes of the probe `throughput`.

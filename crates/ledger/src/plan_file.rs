@@ -17,7 +17,15 @@ const TOML_MAX: u64 = i64::MAX as u64;
 
 impl Plan {
     /// Probes that a plan may name today; the others have their words and places, and no code yet.
-    pub const OFFERED: [Probe; 4] = [Probe::Types, Probe::Throughput, Probe::Clocks, Probe::Dispatch];
+    pub const OFFERED: [Probe; 7] = [
+        Probe::Types,
+        Probe::Throughput,
+        Probe::Clocks,
+        Probe::Dispatch,
+        Probe::Arithmetic,
+        Probe::Layout,
+        Probe::Specials,
+    ];
 
     /// Reads a whole plan: every key must be there. `file` is its name in messages.
     pub fn parse(text: &str, file: &str) -> Result<Plan, PlanError> {
@@ -47,7 +55,8 @@ impl Plan {
 }
 
 fn write_plan(plan: &Plan, out: &mut String) -> std::fmt::Result {
-    let Plan { name, seed, probes, sampling, thresholds, limits, matches, baselines, select, types, throughput } = plan;
+    let Plan { name, seed, probes, sampling, thresholds, limits, matches, baselines, select, types, .. } = plan;
+    let Plan { throughput, units, .. } = plan;
     writeln!(out, "name = {}\nseed = {seed}\nprobes = {}", quoted(name), list(probes.iter().map(name_of)))?;
     let Sampling { processes, repetitions, minimum_repetitions, budget_s, precision, burst, pilot, .. } = sampling;
     let Sampling { bootstrap_resamples, meter_window_s, .. } = sampling;
@@ -76,7 +85,11 @@ fn write_plan(plan: &Plan, out: &mut String) -> std::fmt::Result {
     let ThroughputAxes { shapes, recipes, caches, ceilings } = throughput;
     writeln!(out, "\n[throughput]\nshapes = {}", list(shapes.iter().map(Shape::to_string)))?;
     writeln!(out, "recipes = {}", list(recipes.iter().map(|recipe| recipe.name().to_owned())))?;
-    writeln!(out, "caches = {}\nceilings = {ceilings}", list(caches.iter().map(name_of)))
+    writeln!(out, "caches = {}\nceilings = {ceilings}", list(caches.iter().map(name_of)))?;
+    match units {
+        Some(UnitsAxes { validation }) => writeln!(out, "\n[units]\nvalidation = {validation}"),
+        None => Ok(()),
+    }
 }
 
 fn list(values: impl Iterator<Item = String>) -> String {
@@ -102,7 +115,7 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
     let table = toml::de::DeTable::parse(text).map_err(|error| {
         source.error(error.span().map_or(0, |span| span.start), PlanFault::Syntax(error.message().to_owned()))
     })?;
-    let sections = ["sampling", "thresholds", "limits", "match", "baselines", "select", "types", "throughput"];
+    let sections = ["sampling", "thresholds", "limits", "match", "baselines", "select", "types", "throughput", "units"];
     let keys: Vec<&'static str> = ["name", "seed", "probes"].into_iter().chain(sections).collect();
     let root = Section::root(source, &table, &keys)?;
     let named = "1 to 64 letters, digits, `.`, `_` or `-`";
@@ -112,6 +125,7 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
     let seed = root.whole("seed", 0..=TOML_MAX, base.map(|b| b.seed))?;
     let probes = root.axis("probes", &names(&Plan::OFFERED), base.map(|b| b.probes.clone()), probe)?;
     let limits = limits(&root, base.map(|b| &b.limits))?;
+    let asks_units = probes.iter().any(|probe| crate::units::folder(*probe).is_some());
     Ok(Plan {
         name,
         seed,
@@ -124,6 +138,7 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
         select: select(&root, base.map(|b| &b.select))?,
         types: types(&root, base.map(|b| &b.types))?,
         throughput: throughput(&root, base.map(|b| &b.throughput))?,
+        units: units(&root, base.and_then(|b| b.units.as_ref()), asks_units)?,
     })
 }
 
@@ -253,6 +268,15 @@ fn throughput(root: &Section<'_>, base: Option<&ThroughputAxes>) -> Result<Throu
         })?,
         ceilings: s.flag("ceilings", base.map(|b| b.ceilings))?,
     })
+}
+
+/// The section of the probes that ask units; nothing where neither they nor the section are there.
+fn units(root: &Section<'_>, base: Option<&UnitsAxes>, needed: bool) -> Result<Option<UnitsAxes>, PlanError> {
+    let s = root.open("units", &["validation"])?;
+    if !s.is_there() && !needed {
+        return Ok(base.cloned());
+    }
+    Ok(Some(UnitsAxes { validation: s.whole("validation", 1000..=1_000_000_000, base.map(|b| b.validation))? }))
 }
 
 /// Recipes of which at least one can fail its gate: zeros and constants inherit theirs from such a sibling.

@@ -56,6 +56,11 @@ impl<'t> Section<'t> {
         Ok(section)
     }
 
+    /// Whether the table stands in the file.
+    pub(crate) fn is_there(&self) -> bool {
+        self.table.is_some()
+    }
+
     fn refuse_unknown(&self, keys: &[&'static str]) -> Result<(), PlanError> {
         let written = self.table.into_iter().flatten().map(|(key, _)| key);
         match written.filter(|key| !keys.contains(&key.get_ref().as_ref())).min_by_key(|key| key.span().start) {

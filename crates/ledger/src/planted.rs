@@ -46,6 +46,7 @@ impl Plan {
                 caches: vec![CacheState::Warm],
                 ceilings: true,
             },
+            units: None,
         }
     }
 }

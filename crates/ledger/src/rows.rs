@@ -98,6 +98,10 @@ pub enum Work {
     Ceiling,
     /// A product on the ladder: gated, not timed for a rate. Has no throughput by construction.
     Rung,
+    /// One matrix instruction, asked tile by tile or by its registers. Has no throughput.
+    Unit,
+    /// A conversion of single codes, or an operand of a unit asked as one. Has no throughput.
+    Conversion,
 }
 
 /// The identity axes of a cell. Device and process are not part of it.
@@ -113,7 +117,7 @@ pub struct Identity {
     pub triple: Triple,
     /// Extents; none for a ceiling.
     pub shape: Option<Shape>,
-    /// Launch tile, or the variant of a ceiling loop.
+    /// Launch tile, the variant of a ceiling loop, or the name of a unit or conversion.
     pub tile: String,
     /// Input recipe; none for a ceiling.
     pub recipe: Option<Recipe>,
@@ -167,6 +171,10 @@ pub enum Outcome {
     Wrong,
     /// The check could not have failed, so nothing is known.
     Mistrusted,
+    /// A unit's model, map or rule explains everything that was seen; its files hold it.
+    Exact,
+    /// It does not, or none was found; the files say how far it reaches.
+    Inexact,
     /// The device or build does not have it.
     Absent,
     /// The compiler refused.
@@ -187,11 +195,13 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome.
-    pub const ALL: [Outcome; 12] = [
+    pub const ALL: [Outcome; 14] = [
         Outcome::Right,
         Outcome::Imprecise,
         Outcome::Wrong,
         Outcome::Mistrusted,
+        Outcome::Exact,
+        Outcome::Inexact,
         Outcome::Absent,
         Outcome::RefusedCompile,
         Outcome::RefusedLoad,
@@ -265,7 +275,7 @@ pub struct CellRow {
     /// Extents, `MxNxK`; empty for a ceiling.
     #[schemars(with = "Option<String>")]
     pub shape: Option<Shape>,
-    /// Launch tile or ceiling variant.
+    /// Launch tile, ceiling variant, or name of a unit or conversion.
     pub tile: String,
     /// Input recipe; empty for a ceiling.
     pub recipe: Option<Recipe>,
@@ -313,7 +323,8 @@ pub struct CellRow {
     pub modes: String,
     /// Median core clock, MHz; empty where it cannot be read.
     pub clock_mhz: Option<f64>,
-    /// BLAKE3 (hex) over this cell's lines of `samples.csv` and then `witness.csv`, sorted as in a sealed run, LF included.
+    /// BLAKE3 (hex) over this cell's lines of `samples.csv` and then `witness.csv`, sorted as in a sealed run, LF included, and
+    /// then over the files of its own ([`crate::units`]).
     pub evidence: String,
 }
 
@@ -482,7 +493,7 @@ impl<'de> Deserialize<'de> for Bits {
 pub struct FactRow {
     /// Probe that established it.
     pub probe: Probe,
-    /// Path; empty for a fact about the device.
+    /// Path; `path/unit` for a fact about a unit or conversion; empty for one about the device.
     pub path: String,
     /// Type triple; empty for a fact about a path or device.
     #[schemars(with = "Option<String>")]

@@ -113,8 +113,14 @@ fn incomplete_provenance_gives_no_verdict_and_names_the_fields() {
     assert!(incomplete.words.contains("commit, dirty"), "{}", incomplete.words);
 
     let run = golden();
-    let none =
-        derive(&Evidence { plan: &run.plan, provenance: &[], cells: &run.cells, samples: &run.samples, power: &[] });
+    let none = derive(&Evidence {
+        plan: &run.plan,
+        provenance: &[],
+        cells: &run.cells,
+        samples: &run.samples,
+        power: &[],
+        units: &[],
+    });
     assert!(none.iter().all(|fact| !fact.name.starts_with("verdict")) && none.iter().any(|f| f.name == "incomplete"));
 
     let mut run = golden();

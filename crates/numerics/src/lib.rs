@@ -13,6 +13,7 @@ pub mod bound;
 pub mod checksum;
 pub mod codec;
 pub mod compare;
+pub mod conversion;
 pub mod decode_row;
 pub mod double_double;
 mod elements;

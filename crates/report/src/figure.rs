@@ -11,7 +11,7 @@ use crate::theme;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// File name: `throughput.svg`.
-    pub name: &'static str,
+    pub name: String,
     /// What it shows, in one sentence.
     pub title: String,
     /// The whole SVG document; the same bytes on every machine.
@@ -139,7 +139,7 @@ impl Drawing {
         }
         let label = self.label(source);
         let svg = canvas.finish(WIDE + 2.0 * MARGIN, y + MARGIN, &label, "", &theme::drawing_css());
-        Figure { name: self.name, title: self.title, svg, rows: self.rows, command }
+        Figure { name: self.name.to_owned(), title: self.title, svg, rows: self.rows, command }
     }
 
     fn label(&self, source: Source<'_>) -> String {

@@ -20,6 +20,7 @@ mod svg;
 mod table;
 mod text;
 mod theme;
+mod units;
 mod verdicts;
 
 pub use figure::Figure;
@@ -37,5 +38,6 @@ pub use verdicts::{HEADS, VerdictRow, VerdictTable};
 /// Empty sources give figures that say what is missing. The bytes depend on the source alone.
 pub fn figures(source: Source<'_>) -> Vec<Figure> {
     let reading = reading::Reading::new(source);
-    figures::drawings(&reading).into_iter().map(|drawing| drawing.finish(&reading)).collect()
+    let products = figures::drawings(&reading).into_iter().map(|drawing| drawing.finish(&reading));
+    products.chain(units::figures(source)).collect()
 }

@@ -4,7 +4,7 @@ use crate::source::Source;
 use crate::text::markdown;
 use crate::verdicts::VerdictTable;
 
-/// The verdict table of a run as Markdown, with one line above it that says what the numbers are and where they come
+/// The verdict table and the units of a run as Markdown, with one line above it that says what the numbers are and where they come
 /// from. The binary writes it between the README's markers; equal files give equal bytes.
 pub fn findings_markdown(source: Source<'_>) -> String {
     let plan = source.provenance.first().map_or(source.plan.name.as_str(), |p| p.plan.as_str());
@@ -20,5 +20,8 @@ pub fn findings_markdown(source: Source<'_>) -> String {
     if let Some(first) = intro.get(..1) {
         intro = format!("{}{}", first.to_uppercase(), &intro[1..]);
     }
-    format!("{intro}\n\n{}", VerdictTable::new(source).markdown())
+    let verdicts = if source.asks_products() { VerdictTable::new(source).markdown() } else { String::new() };
+    let units = crate::units::markdown_tables(source);
+    let tables: Vec<&str> = [verdicts.as_str(), units.as_str()].into_iter().filter(|table| !table.is_empty()).collect();
+    format!("{intro}\n\n{}", tables.join("\n"))
 }

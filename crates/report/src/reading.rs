@@ -100,7 +100,8 @@ pub(crate) struct Reading<'a> {
 impl<'a> Reading<'a> {
     pub fn new(source: Source<'a>) -> Self {
         let mut facts: Facts<'a> = BTreeMap::new();
-        for fact in source.facts {
+        // Facts about single units have a section of their own.
+        for fact in source.facts.iter().filter(|fact| rigel_ledger::units::folder(fact.probe).is_none()) {
             let paths = facts.entry(&fact.name).or_default();
             paths.entry(&fact.path).or_default().entry(fact.triple).or_default().push(fact);
         }
@@ -108,7 +109,7 @@ impl<'a> Reading<'a> {
             group.sort_by_key(|f| (size_of(f.shape), f.shape, f.recipe, f.cache));
         }
         let mut tallies: BTreeMap<Subject<'a>, Tally<'a>> = BTreeMap::new();
-        for cell in source.cells.iter().filter(|c| c.work != Work::Ceiling) {
+        for cell in source.cells.iter().filter(|c| matches!(c.work, Work::Gemm | Work::Rung)) {
             let tally = tallies.entry(Subject { path: &cell.path, triple: cell.triple }).or_default();
             *tally.outcomes.entry(Order(cell.outcome)).or_default() += 1;
             if cell.outcome != Outcome::Right && (tally.reason.is_empty() || *cell.reason < *tally.reason) {

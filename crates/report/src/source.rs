@@ -4,6 +4,7 @@ use crate::published::{self, Published};
 use rigel_ledger::facts::SampleSource;
 use rigel_ledger::provenance::RunKind;
 use rigel_ledger::store::{Run, Samples};
+use rigel_ledger::units::UnitRecord;
 use rigel_ledger::{CellRow, FactRow, Plan, Provenance};
 
 /// The files of one run (or of several merged ones), already read. Every figure, page and table is a pure function of
@@ -22,6 +23,8 @@ pub struct Source<'a> {
     pub facts: &'a [FactRow],
     /// The repetitions behind the cells.
     pub samples: &'a dyn SampleSource,
+    /// What was found of single units.
+    pub units: &'a [UnitRecord],
     /// What others published about the device, drawn apart from ours and never mixed with it.
     pub published: &'a [Published],
     /// Which files all this was read from.
@@ -71,6 +74,7 @@ impl<'a> Source<'a> {
             cells: run.cells(),
             facts: run.facts(),
             samples,
+            units: run.units(),
             published: published::about(run.provenance()),
             files,
         }
@@ -81,6 +85,11 @@ impl Source<'_> {
     /// Whether any of the runs came from a device with planted facts. Then everything drawn is marked.
     pub fn simulated(&self) -> bool {
         self.provenance.iter().any(|p| p.kind == RunKind::Simulated)
+    }
+
+    /// Whether the plan measures products, and not single units alone.
+    pub fn asks_products(&self) -> bool {
+        self.plan.probes.iter().any(|probe| rigel_ledger::units::folder(*probe).is_none())
     }
 
     /// Whether the run is sealed: only then it has facts, and digests that vouch for its files.

@@ -9,6 +9,7 @@ use crate::units::Unit;
 use rigel_ledger::plan::Plan;
 use rigel_ledger::rows::{Bits, CellId, CellRow, Identity, Outcome, PowerRow, SampleRow, WitnessRow, Work};
 use rigel_ledger::store::{RunWriter, StoreError};
+use rigel_ledger::units::UnitRecord;
 use rigel_numerics::{Megahertz, Time, random};
 
 /// Who watches.
@@ -82,6 +83,7 @@ struct Attempt {
     measured: Vec<Measured>,
     last: Option<(usize, Stage)>,
     tile: Option<String>,
+    found: Option<(CellRow, UnitRecord)>,
     readings: Vec<MeterReading>,
     health: Option<Result<(), String>>,
 }
@@ -119,6 +121,7 @@ impl Campaign<'_> {
                 Unit::Climb { cells } => self.climb(unit, cells)?,
                 Unit::Block { id, cells } => self.block(id, cells)?,
                 Unit::Meters { cells } => self.meters(cells)?,
+                Unit::Instruction { cell } => self.instruction(&unit.name(), cell)?,
             };
             if ended != Ended::Complete {
                 return Ok(ended);
@@ -156,6 +159,41 @@ impl Campaign<'_> {
                 let culprit = &cells[attempt.culprit().min(cells.len() - 1)];
                 let row = self.culprit_row(culprit, 0, end, attempt.last);
                 self.observer.note(&format!("no meters: {} {}: {}", culprit.path, culprit.triple, row.reason));
+                Ok(if self.healthy()? { Ended::Complete } else { Ended::DeviceLost })
+            }
+        }
+    }
+
+    /// Asks one unit or conversion in a process of its own.
+    fn instruction(&mut self, name: &str, cell: &Identity) -> Result<Ended, CampaignError> {
+        if self.has_row(cell, 0) {
+            return Ok(Ended::Complete);
+        }
+        self.observer.unit(name);
+        let validation = self.plan.units.clone().unwrap_or_default().validation;
+        let mut attempt = self.attempt(SOLO, Job::Unit { cell: cell.clone(), validation })?;
+        if let Some((mut row, record)) = attempt.found.take() {
+            (row.device, row.driver) = self.device.clone();
+            (row.run, row.block) = (self.run.clone(), name.to_owned());
+            let row = self.writer.append_unit(row, record)?;
+            self.observer.row(&row);
+        } else if !attempt.measured.is_empty() {
+            let measured = std::mem::take(&mut attempt.measured);
+            self.append_measured(name, measured)?;
+        }
+        match attempt.end {
+            End::Interrupted => Ok(Ended::Interrupted),
+            End::Done => {
+                if !self.has_row(cell, 0) {
+                    self.append_all(name, vec![(no_result(cell, 0), vec![], vec![])])?;
+                }
+                Ok(Ended::Complete)
+            }
+            End::Died(_) | End::Silent | End::DeviceLost { .. } => {
+                if !self.has_row(cell, 0) {
+                    let row = self.culprit_row(cell, 0, &attempt.end, attempt.last);
+                    self.append_all(name, vec![(row, vec![], vec![])])?;
+                }
                 Ok(if self.healthy()? { Ended::Complete } else { Ended::DeviceLost })
             }
         }
@@ -349,14 +387,22 @@ impl Campaign<'_> {
             limits: self.plan.limits.clone(),
             job,
         };
-        let mut attempt =
-            Attempt { end: End::Silent, measured: vec![], last: None, tile: None, readings: vec![], health: None };
+        let mut attempt = Attempt {
+            end: End::Silent,
+            measured: vec![],
+            last: None,
+            tile: None,
+            found: None,
+            readings: vec![],
+            health: None,
+        };
         let begun = std::time::Instant::now();
         let (spent, observer) = (&mut self.spent, &mut self.observer);
         attempt.end = self.workers.run(&order, |event| match event {
             Event::At { cell, stage } => attempt.last = Some((cell, stage)),
             Event::Tile(tile) => attempt.tile = Some(tile),
             Event::Cell(measured) => attempt.measured.push(*measured),
+            Event::Found { row, record } => attempt.found = Some((*row, *record)),
             Event::Readings(readings) => attempt.readings = readings,
             Event::Note(text) => observer.note(&text),
             Event::Spent(time) => *spent += time,

@@ -114,6 +114,9 @@ impl Prepared {
                 spent.gate(|| gemm.bind(&inputs.a, &inputs.b))?;
                 Compiled::Product { gemm, inputs }
             }
+            (Work::Unit | Work::Conversion, _) => {
+                return Err(Stopped::new(Outcome::Failed, "a unit is asked by itself, not as a product".to_owned()));
+            }
             (Work::Gemm | Work::Rung, None) => {
                 return Err(Stopped::new(Outcome::Failed, "a product without a shape cannot be measured"));
             }

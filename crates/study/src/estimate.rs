@@ -2,7 +2,7 @@
 
 use crate::sampling::Share;
 use crate::units::{Expansion, Unit};
-use rigel_ledger::rows::{CacheState, Identity, Work};
+use rigel_ledger::rows::{CacheState, Identity, Probe, Work};
 use rigel_numerics::{Format, Matrix, Operand, Time, Triple};
 use std::collections::HashSet;
 
@@ -14,6 +14,8 @@ const PROCESS_S: f64 = 0.03;
 const CELL_BYTES: u64 = 420;
 const SAMPLE_BYTES: u64 = 32;
 const WITNESS_BYTES: u64 = 32;
+/// Memory of a worker that recovers one unit: questions, answers, candidates.
+const INSTRUCTION_BYTES: u64 = 256 << 20;
 /// Witness elements of a product.
 const WITNESS: u64 = 24;
 /// Terms that the float64 reference takes a second, both sums together, on one core.
@@ -59,6 +61,11 @@ pub fn estimate_unit(expansion: &Expansion, unit: &Unit) -> Estimate {
     match unit {
         Unit::Absent { .. } => {}
         Unit::Meters { cells } => total.seconds += PROCESS_S + sampling.meter_window_s * (cells.len() + 1) as f64,
+        Unit::Instruction { cell } => {
+            let (seconds, bytes) = instruction(expansion, cell);
+            total.seconds += PROCESS_S + seconds;
+            total.bytes += bytes;
+        }
         Unit::Climb { cells } => {
             total.seconds += PROCESS_S;
             total.bytes += cells.len() as u64 * WITNESS * WITNESS_BYTES;
@@ -125,8 +132,20 @@ pub fn memory_bytes(unit: &Unit, full_check: u64) -> u64 {
     };
     match unit {
         Unit::Absent { .. } | Unit::Meters { .. } => 0,
+        Unit::Instruction { .. } => INSTRUCTION_BYTES,
         Unit::Climb { cells } => cells.iter().map(|cell| of(std::slice::from_ref(cell))).max().unwrap_or(0),
         Unit::Block { cells, .. } => of(cells),
+    }
+}
+
+/// Seconds and file bytes of a question about a unit: recovery, validation in proportion to K, the record.
+fn instruction(expansion: &Expansion, cell: &Identity) -> (f64, u64) {
+    let k = cell.shape.map_or(1, |shape| shape.k);
+    let validation = expansion.plan.units.as_ref().map_or(0, |units| units.validation) as f64;
+    match cell.probe {
+        Probe::Arithmetic => (3.0 + validation * k as f64 * 1e-7, 12_000 + 1_200 * k as u64),
+        Probe::Layout => (1.0, 20_000),
+        _ => (2.0, 8_000),
     }
 }
 

@@ -12,6 +12,7 @@ pub mod device_lock;
 pub mod estimate;
 pub mod faults;
 pub mod gate;
+pub mod instruction;
 pub mod layouts;
 pub mod meters;
 pub mod missing;

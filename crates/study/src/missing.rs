@@ -37,7 +37,7 @@ pub fn missing(units: &[Unit], rows: &[CellRow], processes: u32) -> Missing {
     for unit in units {
         let last = match unit {
             Unit::Block { .. } => processes,
-            Unit::Climb { .. } | Unit::Absent { .. } => 1,
+            Unit::Climb { .. } | Unit::Absent { .. } | Unit::Instruction { .. } => 1,
             // Meters leave readings and no rows.
             Unit::Meters { .. } => 0,
         };

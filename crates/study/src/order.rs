@@ -4,6 +4,7 @@ use crate::spent::Spent;
 use rigel_device::Cache;
 use rigel_ledger::plan::{Limits, Sampling, Thresholds};
 use rigel_ledger::rows::{CacheState, CellRow, Identity, PowerRow};
+use rigel_ledger::units::UnitRecord;
 use rigel_numerics::Time;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,13 @@ pub enum Job {
         /// Length of a window, s.
         window_s: f64,
     },
+    /// Ask one unit or conversion.
+    Unit {
+        /// The cell.
+        cell: Identity,
+        /// Fresh dot products of a validation.
+        validation: u64,
+    },
     /// Say whether the device still answers.
     Health,
 }
@@ -77,6 +85,13 @@ pub enum Event {
         cell: usize,
         /// What the backend said.
         reason: String,
+    },
+    /// What was found of a unit; the row's outcome is its claim.
+    Found {
+        /// The row: device, driver, run, block and evidence still empty.
+        row: Box<CellRow>,
+        /// The record: its origin still empty.
+        record: Box<UnitRecord>,
     },
     /// What meters read, all of a job's at once.
     Readings(Vec<MeterReading>),
@@ -110,6 +125,8 @@ pub enum Stage {
     Judge,
     /// Reading meters, at idle or under load.
     Meters,
+    /// Asking a unit, or explaining its answers.
+    Ask,
 }
 
 impl Stage {
@@ -124,6 +141,7 @@ impl Stage {
             Stage::Time => "while running for time",
             Stage::Judge => "while the output was judged",
             Stage::Meters => "while meters were read",
+            Stage::Ask => "while the unit was asked or its answers were explained",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use rigel_device::{Device, Offer};
 use rigel_ledger::Plan;
-use rigel_ledger::rows::{Identity, Probe};
+use rigel_ledger::rows::{Identity, Probe, name_of};
 use rigel_numerics::Triple;
 
 /// A piece of a campaign that runs whole on one device, in its own worker processes.
@@ -26,6 +26,11 @@ pub enum Unit {
         id: String,
         /// Cells; those of [`rigel_ledger::rows::Work::Gemm`] get their launch tile from a pilot.
         cells: Vec<Identity>,
+    },
+    /// One question about one matrix instruction or conversion, alone in a process.
+    Instruction {
+        /// The cell: its probe says what is asked, its tile names the unit.
+        cell: Identity,
     },
     /// Meters read at idle and under one steady load a path. It leaves readings and no cell rows.
     Meters {
@@ -57,6 +62,14 @@ impl<'a> Expansion<'a> {
         Expansion { plan, device, offers }
     }
 
+    /// Whether the plan and the filter select something of this path, triple and name.
+    pub fn selects(&self, path: &str, triple: Triple, name: &str) -> bool {
+        let select = &self.plan.select;
+        (select.paths.is_empty() || select.paths.iter().any(|known| known == path))
+            && (select.triples.is_empty() || select.triples.contains(&triple))
+            && crate::select::keeps(&select.filter, &format!("{path} {name}"), triple)
+    }
+
     /// The offers that can be tried here.
     pub fn present(&self) -> impl Iterator<Item = &Offer> {
         self.offers.iter().filter(|o| o.absent.is_empty())
@@ -79,7 +92,7 @@ impl Unit {
     pub fn rows(&self, processes: u32) -> usize {
         match self {
             Unit::Climb { cells } => cells.len(),
-            Unit::Absent { .. } => 1,
+            Unit::Absent { .. } | Unit::Instruction { .. } => 1,
             Unit::Meters { .. } => 0,
             Unit::Block { cells, .. } => cells.len() * processes as usize,
         }
@@ -89,7 +102,7 @@ impl Unit {
     pub fn cells(&self) -> &[Identity] {
         match self {
             Unit::Climb { cells } | Unit::Block { cells, .. } | Unit::Meters { cells } => cells,
-            Unit::Absent { cell, .. } => std::slice::from_ref(cell),
+            Unit::Absent { cell, .. } | Unit::Instruction { cell } => std::slice::from_ref(cell),
         }
     }
 
@@ -102,6 +115,7 @@ impl Unit {
                 None => "ladder".into(),
             },
             Unit::Meters { .. } => "meters".into(),
+            Unit::Instruction { cell } => format!("{}/{}/{}", name_of(&cell.probe), cell.path, cell.tile),
             Unit::Absent { cell, .. } => climb_block(&cell.path, cell.triple),
         }
     }

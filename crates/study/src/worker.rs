@@ -61,6 +61,7 @@ pub fn serve(order: &Order, output: impl Write) -> Result<(), WorkerError> {
         Job::Pilot { cell } => worker.pilot(device.as_mut(), cell),
         Job::Block { cells, .. } => worker.block(device.as_mut(), cells),
         Job::Meters { cells, window_s } => worker.meters(device.as_mut(), cells, Time::from_seconds(*window_s)),
+        Job::Unit { cell, validation } => worker.unit(device.as_mut(), cell, *validation),
         Job::Health => {
             worker.say(&Event::Health(device.health()));
             Ok(())
@@ -281,6 +282,24 @@ impl<W: Write> Worker<'_, W> {
             self.finish_ceiling(cell);
         }
         self.finish_products(&mut gatekeeper, products)
+    }
+
+    /// Asks one unit or conversion and says what was found.
+    fn unit(&mut self, device: &mut dyn Device, cell: &Identity, validation: u64) -> Result<(), Lost> {
+        let found = crate::instruction::find(device, cell, validation, &mut || self.at(0, Stage::Ask));
+        match found {
+            Ok(record) => {
+                let mut row = CellRow::blank(cell, self.row_process());
+                row.outcome = record.claim().outcome();
+                record.why().clone_into(&mut row.reason);
+                self.say(&Event::Found { row: Box::new(row), record: Box::new(record) });
+            }
+            Err(stopped) => {
+                let row = self.stopped(cell, lost(0, stopped)?);
+                self.finish(0, row, &[], None);
+            }
+        }
+        Ok(())
     }
 
     /// Reads meters at idle and under load.

@@ -4,6 +4,7 @@ use super::ceilings::Ceiling;
 use super::cells::{Index, Pair, Product};
 use super::compare::Side;
 use super::products::Measured;
+use super::units::Composed;
 use crate::plan::Plan;
 use crate::provenance::Provenance;
 use crate::rows::CacheState;
@@ -18,6 +19,8 @@ pub(super) struct Bench<'a> {
     index: &'a Index<'a>,
     pub(super) ceilings: &'a [Ceiling<'a>],
     pub(super) products: &'a [Measured<'a>],
+    /// Units whose arithmetic is a composition of others' steps.
+    pub(super) composed: &'a [Composed],
     by_product: HashMap<Product<'a>, usize>,
     of_pair: HashMap<Pair<'a>, Vec<usize>>,
     fastest_match: HashMap<(Shape, Recipe, CacheState), usize>,
@@ -30,6 +33,7 @@ impl<'a> Bench<'a> {
         index: &'a Index<'a>,
         ceilings: &'a [Ceiling<'a>],
         products: &'a [Measured<'a>],
+        composed: &'a [Composed],
     ) -> Self {
         let mut by_product = HashMap::new();
         let mut of_pair: HashMap<Pair<'a>, Vec<usize>> = HashMap::new();
@@ -48,7 +52,7 @@ impl<'a> Bench<'a> {
             }
         }
         let fastest_match = fastest.into_iter().map(|(cell, (_, i))| (cell, i)).collect();
-        Bench { plan, provenance, index, ceilings, products, by_product, of_pair, fastest_match }
+        Bench { plan, provenance, index, ceilings, products, composed, by_product, of_pair, fastest_match }
     }
 
     /// Whether the plan judges a triple against the match.

@@ -75,7 +75,7 @@ fn advertised(offer: Option<&OfferRecord>) -> (Answer, String) {
 fn steps(outcome: Outcome) -> Option<(u8, u8)> {
     match outcome {
         Outcome::Right | Outcome::Imprecise | Outcome::Wrong | Outcome::Mistrusted => Some((RUNS, RUNS)),
-        Outcome::Absent => None,
+        Outcome::Absent | Outcome::Exact | Outcome::Inexact => None,
         Outcome::RefusedCompile => Some((0, 0)),
         Outcome::RefusedLoad => Some((COMPILES, COMPILES)),
         Outcome::OutOfMemory | Outcome::DeviceLost | Outcome::Failed => Some((LOADS, LOADS)),

@@ -21,6 +21,20 @@
 //! | `verdict.acceleration` | path, triple | `accelerated`, `same rate`, `slower`, `faster`, `not accelerated`, `emulated`, `undecided`, `undecided: clock states`, … |
 //! | `verdict.win` | path, triple | `win over B, C`, `no win`, `undecided` |
 //! | `signal.ceiling` `signal.shootout` `signal.energy` | path | what each of the three signals says, and what it could not see |
+//! | `arithmetic` | path/unit, triple | `exact` or `inexact`; what the model was tested by, or why there is none |
+//! | `arithmetic.model` | the same | `step`, `chain` or `join`; the exact or nearest model in words |
+//! | `arithmetic.deviation` `arithmetic.deviation.normal` … | the same | outputs that the model does not predict ÷ dot products asked, over all and of each distribution; where there is none the upper end is 3 ÷ asked |
+//! | `arithmetic.undetermined` | the same | parameters that no input that was tried separates; which |
+//! | `arithmetic.tiles` | the same | tiles executed before validation |
+//! | `arithmetic.composed` | the same | the unit whose steps it is composed of; how, with a witness |
+//! | `operand.a` `operand.b` | the same | significant bits that come through, `bit` |
+//! | `layout` | the same | `exact` or `inexact`; the convention, or what speaks against every map |
+//! | `layout.a` `layout.b` `layout.c` `layout.d` | the same | `linear over F2`, `mixed radix` or `table`; how it covers the operand, its formula |
+//! | `layout.published` | the same | published layouts that it equals |
+//! | `layout.launches` | the same | launches spent |
+//! | `conversion` | path/name, triple | `exact` or `inexact`; the rule in words |
+//! | `conversion.deviating` | the same | codes that the rule does not explain ÷ codes converted; the first of them |
+//! | `conversion.nan` | the same | words that NaN codes became |
 //! | `verdict.where` | path | `shader cores`, `dedicated unit` or `undetermined`; the words begin with `k of 3 signals` |
 //!
 //! A cell that was `wrong` or `mistrusted` in any process enters no fact but the ladder. A cell that crashed in one
@@ -36,12 +50,14 @@ mod places;
 mod products;
 mod rails;
 mod row;
+mod units;
 mod verdicts;
 
 use crate::parts::missing_parts;
 use crate::plan::Plan;
 use crate::provenance::Provenance;
 use crate::rows::{CellId, CellRow, FactRow, PowerRow, Probe};
+use crate::units::UnitRecord;
 use rigel_numerics::{Megahertz, Time};
 use row::Subject;
 use std::collections::BTreeSet;
@@ -69,6 +85,8 @@ pub struct Evidence<'a> {
     pub samples: &'a dyn SampleSource,
     /// Every reading of a meter.
     pub power: &'a [PowerRow],
+    /// What was found of units.
+    pub units: &'a [UnitRecord],
 }
 
 /// Every fact that follows from the evidence, sorted by (probe, path, triple, shape, recipe, cache, name).
@@ -101,7 +119,9 @@ pub fn derive(evidence: &Evidence<'_>) -> Vec<FactRow> {
     let index = cells::Index::of(evidence.cells);
     let ceilings = ceilings::all(&index, evidence);
     let products = products::all(&index, evidence);
-    let bench = bench::Bench::new(evidence.plan, evidence.provenance, &index, &ceilings, &products);
+    let composed = units::composed(evidence.units);
+    facts.extend(units::facts(evidence.units, &composed));
+    let bench = bench::Bench::new(evidence.plan, evidence.provenance, &index, &ceilings, &products, &composed);
     facts.extend(ceilings.iter().flat_map(|ceiling| ceiling.facts(evidence)));
     facts.extend(products.iter().flat_map(|product| product.facts(&ceilings)));
     facts.extend(bench.facts(complete));

@@ -2,6 +2,7 @@
 
 use crate::rows::{CacheState, CellId, FactRow, Probe};
 use crate::statistics::Interval;
+use crate::units::UnitIdentity;
 use rigel_numerics::{Recipe, Shape, Triple};
 
 /// Who a fact is about.
@@ -22,6 +23,11 @@ impl Subject {
     /// A path.
     pub(super) fn path(probe: Probe, path: &str) -> Self {
         Subject { probe, path: path.to_owned(), triple: None, product: None }
+    }
+
+    /// A unit or conversion, and what it multiplies.
+    pub(super) fn unit(probe: Probe, unit: &UnitIdentity) -> Self {
+        Subject::triple(probe, &format!("{}/{}", unit.path, unit.name), unit.triple)
     }
 
     /// A triple on a path.

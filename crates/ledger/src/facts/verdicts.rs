@@ -146,16 +146,20 @@ impl<'a> Bench<'a> {
             (false, None) => MatchedBy::Nothing,
         };
         let ceiling = ceiling.map(|(comparison, _)| comparison);
-        let witnesses = self.conversions(path, triple);
+        let witnesses = self.witnesses(path, triple);
         let case = AccelerationCase { matched, ceiling, products, excluded, witnesses };
         Acceleration { case, evidence, ceilings }
     }
 
-    /// What the device says of its kernels: operands that are converted before they are multiplied.
-    fn conversions(&self, path: &str, triple: Triple) -> Vec<EmulationWitness> {
+    /// A unit of this path and triple whose arithmetic is a composition of another one's steps, and what the device says of its
+    /// kernels: operands that are converted before they are multiplied.
+    fn witnesses(&self, path: &str, triple: Triple) -> Vec<EmulationWitness> {
         let offers = self.provenance.iter().flat_map(|record| &record.device.offers);
         let mine = offers.filter(|offer| offer.path == path && offer.triple == triple && !offer.conversion.is_empty());
-        mine.take(1).map(|offer| EmulationWitness::Conversions(offer.conversion.clone())).collect()
+        let converted = mine.take(1).map(|offer| EmulationWitness::Conversions(offer.conversion.clone()));
+        let composed = self.composed.iter().filter(|composed| composed.path == path && composed.triple == triple);
+        let composed = composed.take(1).map(|composed| EmulationWitness::Fingerprint(composed.words()));
+        composed.chain(converted).collect()
     }
 
     fn ceiling_ratio(

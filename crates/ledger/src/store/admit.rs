@@ -5,6 +5,7 @@ use crate::rows::{CellId, CellRow, SampleRow, WitnessRow};
 use crate::store::grouped::{GroupedRow, Key};
 use crate::store::row_text::{self, TextRow};
 use crate::store::survey;
+use crate::units::files_of;
 
 /// The lines of a cell for samples, witness and cells; fills in the row's evidence and makes its texts fit in a line.
 /// The error says what no run may hold.
@@ -12,14 +13,23 @@ pub(crate) fn lines(
     row: &mut CellRow,
     samples: &[SampleRow],
     witness: &[WitnessRow],
+    files: &[(String, Vec<u8>)],
     run: &Provenance,
 ) -> Result<[Vec<u8>; 3], String> {
     row.tame();
     check(row, samples.len(), run)?;
+    let (needed, given) = (files_of(row), files.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>());
+    if needed != given {
+        return Err(format!("it needs the files [{}], given are [{}]", needed.join(", "), given.join(", ")));
+    }
     let samples = sorted(survey::key(row), samples, |row| (row.index, 0))?;
     let witness = sorted(survey::key(row), witness, |row| (row.row, row.column))?;
     let mut hasher = blake3::Hasher::new();
-    row.evidence = hasher.update(&samples).update(&witness).finalize().to_hex().to_string();
+    hasher.update(&samples).update(&witness);
+    for (_, bytes) in files {
+        hasher.update(bytes);
+    }
+    row.evidence = hasher.finalize().to_hex().to_string();
     let mut line = Vec::new();
     row_text::write_line(row, &mut line).map_err(|fault| fault.to_string())?;
     let read: Result<CellRow, _> = row_text::read_line(&line[..line.len() - 1]);

@@ -22,8 +22,15 @@ pub const WITNESS: &str = "witness.csv";
 pub const FACTS: &str = "facts.csv";
 /// One row per meter reading.
 pub const POWER: &str = "power.csv";
-/// Element layouts, one file each.
+/// Layouts of units: a record and a table each.
 pub const LAYOUTS: &str = "layouts";
+/// Arithmetic models of units, one file each.
+pub const MODELS: &str = "models";
+/// Conversions, one file each.
+pub const CONVERSIONS: &str = "conversions";
+/// Folders of record files with the endings that they hold.
+const FOLDERS: [(&str, &[&str]); 4] =
+    [(RUNS, &[".json"]), (LAYOUTS, &[".csv", ".json"]), (MODELS, &[".json"]), (CONVERSIONS, &[".json"])];
 /// Row count and digest of every file of a sealed run.
 pub const MANIFEST: &str = "MANIFEST";
 /// Held by the one process that writes the run.
@@ -66,11 +73,12 @@ pub(crate) fn list(dir: &Path) -> Result<Listing, StoreError> {
             MANIFEST if !is_dir => listing.sealed = true,
             about if ABOUT.contains(&about) => {}
             record if RECORD.contains(&record) && !is_dir => drop(listing.record.insert(name)),
-            LAYOUTS | RUNS if is_dir => {
-                let ending = if name == RUNS { ".json" } else { ".csv" };
+            folder if is_dir && FOLDERS.iter().any(|(known, _)| *known == folder) => {
+                let endings =
+                    FOLDERS.iter().find(|(known, _)| *known == folder).map_or(&[][..], |(_, endings)| endings);
                 for (inner, is_dir) in entries(&dir.join(&name))? {
                     let path = format!("{name}/{inner}");
-                    if inner.ends_with(ending) && !is_dir {
+                    if endings.iter().any(|ending| inner.ends_with(ending)) && !is_dir {
                         listing.record.insert(path);
                     } else if inner.ends_with(UNFINISHED) && !is_dir {
                         listing.unfinished.push(path);
@@ -171,6 +179,16 @@ pub(crate) fn put_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     put(path, |out| out.write_all(bytes).map_err(StoreError::io(path, "write")))
 }
 
+/// Puts a file there, and its folder where there is none.
+pub(crate) fn put_inside(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    let path = inside(dir, name)?;
+    if let Some(folder) = path.parent().filter(|folder| !folder.is_dir()) {
+        fs::create_dir_all(folder).map_err(StoreError::io(folder, "create"))?;
+        sync_parent(folder)?;
+    }
+    put_bytes(&path, bytes)
+}
+
 /// Makes the names in the directory of a file durable, where the system can.
 pub(crate) fn sync_parent(path: &Path) -> Result<(), StoreError> {
     if cfg!(unix) {
@@ -195,7 +213,7 @@ pub(crate) fn clear(dir: &Path) -> Result<(), StoreError> {
         let path = dir.join(name);
         fs::remove_file(&path).map_err(StoreError::io(&path, "remove"))?;
     }
-    for folder in [RUNS, LAYOUTS] {
+    for (folder, _) in FOLDERS {
         match fs::remove_dir(dir.join(folder)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(StoreError::io(&dir.join(folder), "remove")(error));

@@ -210,7 +210,7 @@ impl fmt::Display for RowFault {
             RowFault::Evidence => {
                 write!(
                     f,
-                    "the rows of samples.csv and witness.csv behind this cell do not have the digest that it states"
+                    "the rows of samples.csv and witness.csv, or the files, behind this cell do not have the digest that it states"
                 )
             }
         }
@@ -236,6 +236,8 @@ pub enum FileFault {
     Missing,
     /// The file is not in MANIFEST.
     Added,
+    /// A record of a unit that no cell row names.
+    NoCell,
     /// Its digest is not the one in MANIFEST.
     Digest {
         /// As MANIFEST states.
@@ -289,6 +291,7 @@ impl fmt::Display for FileFault {
             FileFault::Escapes(name) => write!(f, "names `{name}`, which is not a plain path inside the run"),
             FileFault::Missing => write!(f, "is missing"),
             FileFault::Added => write!(f, "is not in MANIFEST; a sealed run takes no further files"),
+            FileFault::NoCell => write!(f, "belongs to no row of cells.csv"),
             FileFault::Digest { stated, found } => {
                 write!(f, "was changed after sealing: MANIFEST states BLAKE3 {stated}, the file has {found}")
             }

@@ -1,7 +1,8 @@
 //! What is the digest over the rows behind a cell?
 
 use crate::rows::{SampleRow, WitnessRow};
-use crate::store::error::StoreError;
+use crate::store::directory::{SAMPLES, WITNESS};
+use crate::store::error::{FileFault, StoreError};
 use crate::store::grouped::GroupedRow;
 use crate::store::scan::Span;
 use std::fs::File;
@@ -53,15 +54,16 @@ impl<'a> SpanReader<'a> {
     }
 }
 
-/// The digests of cells from where their rows stand, in the order given.
+/// The digests of cells from where their rows stand and from their own files, in the order given: BLAKE3 over samples, witness,
+/// files. A file that is missing counts as empty.
 pub(crate) fn digests(
-    samples: &Path,
-    witness: &Path,
-    cells: impl Iterator<Item = [Option<Span>; 2]>,
+    dir: &Path,
+    cells: impl Iterator<Item = ([Option<Span>; 2], Vec<String>)>,
 ) -> Result<Vec<blake3::Hash>, StoreError> {
-    let mut readers = [SpanReader::open(samples)?, SpanReader::open(witness)?];
+    let (samples, witness) = (dir.join(SAMPLES), dir.join(WITNESS));
+    let mut readers = [SpanReader::open(&samples)?, SpanReader::open(&witness)?];
     cells
-        .map(|spans| {
+        .map(|(spans, files)| {
             let mut hasher = blake3::Hasher::new();
             for (reader, span) in readers.iter_mut().zip(spans) {
                 if let Some(span) = span {
@@ -69,6 +71,15 @@ pub(crate) fn digests(
                         hasher.update(bytes);
                         Ok(())
                     })?;
+                }
+            }
+            for name in files {
+                match super::directory::read_text(&dir.join(name)) {
+                    Ok(text) => {
+                        hasher.update(text.as_bytes());
+                    }
+                    Err(StoreError::File { fault: FileFault::Missing, .. }) => {}
+                    Err(error) => return Err(error),
                 }
             }
             Ok(hasher.finalize())

@@ -1,6 +1,6 @@
 //! How do the shards of a plan become one run?
 
-use crate::facts::{Evidence, derive};
+use crate::facts::derive;
 use crate::plan::Plan;
 use crate::provenance::Provenance;
 use crate::rows::CellRow;
@@ -14,6 +14,7 @@ use crate::store::run::Run;
 use crate::store::scan::Span;
 use crate::store::writer::{journal_files, provenance_text};
 use crate::store::{row_text, seal, survey, text_file};
+use crate::units::files_of;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -170,9 +171,14 @@ fn write(
         }
         directory::put_bytes(&path, provenance_text(record)?.as_bytes())?;
     }
+    for (source, row) in sources.iter().flat_map(|source| source.cells.iter().map(move |(row, _)| (source, row))) {
+        for name in files_of(row) {
+            let text = directory::read_text(&source.dir.join(&name))?;
+            directory::put_inside(dir, &name, text.as_bytes())?;
+        }
+    }
     let run = Run::open(dir)?;
     let samples = run.samples()?;
-    let (plan, provenance, cells, power) = (run.plan(), run.provenance(), run.cells(), run.power());
-    let facts = derive(&Evidence { plan, provenance, cells, samples: &samples, power });
+    let facts = derive(&run.evidence(&samples));
     seal::finish(dir, &facts, manifest)
 }

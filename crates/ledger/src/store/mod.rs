@@ -4,7 +4,8 @@
 //! for each cell, its lines of `samples.csv` and `witness.csv` are written first and its line of `cells.csv` last, with the
 //! digest over the others: that line is the commit record. A process that dies leaves at most lines without a commit
 //! record, which [`RunWriter::resume`] drops. A write that fails (a full disk) is taken back, and the writer can go on.
-//! `power.csv` is a log: readings stay, whatever becomes of their cell.
+//! `power.csv` is a log: readings stay, whatever becomes of their cell. What was found of a unit lies in files of its own
+//! ([`crate::units`]), which are put there whole before their cell row and covered by the digest in it.
 //!
 //! **Sealing.** [`RunWriter::seal`] sorts every file, adds `facts.csv` and puts MANIFEST there last. Each file takes its
 //! name only when it is whole, so a run is unsealed and readable until the moment it is sealed.
@@ -42,7 +43,7 @@ mod survey;
 mod text_file;
 mod writer;
 
-pub use directory::{CELLS, FACTS, LAYOUTS, MANIFEST, PLAN, POWER, RUN, RUNS, SAMPLES, WITNESS};
+pub use directory::{CELLS, CONVERSIONS, FACTS, LAYOUTS, MANIFEST, MODELS, PLAN, POWER, RUN, RUNS, SAMPLES, WITNESS};
 pub use error::{FileFault, RowFault, StoreError};
 pub use evidence::digest;
 pub use intact::{Integrity, integrity};
@@ -53,6 +54,7 @@ pub use samples::{SampleSlice, Samples, Witness};
 pub use survey::Torn;
 pub use writer::RunWriter;
 
+pub(crate) use directory::read_text;
 pub(crate) use evidence::digests as evidence_digests;
 pub(crate) use run::repetitions_fault;
 pub(crate) use scan::{Scanned, Span};

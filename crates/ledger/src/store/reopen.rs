@@ -10,6 +10,8 @@ use crate::store::scan::Span;
 use crate::store::survey::{self, Torn};
 use crate::store::writer::{Committed, journal_files};
 use crate::store::{row_text, run, text_file};
+use crate::units::files_of;
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -68,6 +70,12 @@ pub(crate) fn reopen(dir: &Path, plan: &Plan, now: &Provenance) -> Result<Reopen
         })
         .collect();
     let lengths = compact(dir, &mut committed)?;
+    let named: HashSet<String> = survey.kept.iter().flat_map(|&i| files_of(&cells.rows[i])).collect();
+    let of_cells = |name: &&String| name.contains('/') && !name.starts_with("runs/");
+    for name in listing.record.iter().filter(of_cells).filter(|name| !named.contains(*name)) {
+        let path = dir.join(name);
+        fs::remove_file(&path).map_err(StoreError::io(&path, "remove"))?;
+    }
     let power = text_file::read::<PowerRow>(&dir.join(POWER), row_text::read_line, true)?.rows;
     let rows = survey.kept.iter().map(|&i| cells.rows[i].clone()).collect();
     Ok(Reopened { provenance: recorded.clone(), rows, committed, lengths, power, torn: survey.torn, sealed })

@@ -1,5 +1,6 @@
 //! What does a run directory say?
 
+use crate::facts::Evidence;
 use crate::plan::Plan;
 use crate::provenance::Provenance;
 use crate::rows::{CellId, CellRow, FactRow, PowerRow, SampleRow, WitnessRow};
@@ -12,6 +13,8 @@ use crate::store::samples::{Samples, Witness};
 use crate::store::scan::{self, Expected, Scanned};
 use crate::store::survey::{self, Torn};
 use crate::store::text_file::{self, TextFile};
+use crate::units::{UnitRecord, files_of};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// A run as it lies on disk: all of it but samples and witness, which are read when asked for.
@@ -25,6 +28,7 @@ pub struct Run {
     lines: Vec<u64>,
     facts: Vec<FactRow>,
     power: Vec<PowerRow>,
+    units: Vec<UnitRecord>,
     torn: Vec<Torn>,
     /// Digests that differ from MANIFEST, where reading was asked to go on.
     pub(crate) complaints: Vec<StoreError>,
@@ -67,9 +71,7 @@ impl Run {
                 complaints.push(error);
             }
         };
-        let small = listing.record.iter().filter(|name| {
-            [PLAN, RUN].contains(&name.as_str()) || name.starts_with("runs/") || name.starts_with("layouts/")
-        });
+        let small = listing.record.iter().filter(|name| [PLAN, RUN].contains(&name.as_str()) || name.contains('/'));
         for name in small.filter(|_| sealed) {
             let (digest, lines) = crate::store::manifest::digest_file(&dir.join(name))?;
             check(name, digest, name.ends_with(".csv").then(|| lines.saturating_sub(1)));
@@ -88,9 +90,22 @@ impl Run {
             file.places.retain(|_| again.next().unwrap_or(false));
             torn = survey.torn;
         }
+        let mut units = Vec::new();
+        for row in &file.rows {
+            match UnitRecord::read(dir, row) {
+                Ok(record) => units.extend(record),
+                Err(error) => complaints.push(error),
+            }
+        }
+        if sealed {
+            let named: HashSet<String> = file.rows.iter().flat_map(files_of).collect();
+            let of_cells = |name: &&String| name.contains('/') && !name.starts_with("runs/");
+            let strange = listing.record.iter().filter(of_cells).find(|name| !named.contains(*name));
+            complaints.extend(strange.map(|name| StoreError::file(&dir.join(name), FileFault::NoCell)));
+        }
         let lines = file.places.iter().map(|place| place.line).collect();
         let (dir, cells) = (dir.to_owned(), file.rows);
-        Ok(Run { dir, manifest, plan, provenance, cells, lines, facts, power, torn, complaints })
+        Ok(Run { dir, manifest, plan, provenance, cells, lines, facts, power, units, torn, complaints })
     }
 
     /// The directory.
@@ -136,6 +151,23 @@ impl Run {
     /// Meter readings.
     pub fn power(&self) -> &[PowerRow] {
         &self.power
+    }
+
+    /// What was found of units, in the order of their cell rows.
+    pub fn units(&self) -> &[UnitRecord] {
+        &self.units
+    }
+
+    /// What facts are derived from.
+    pub fn evidence<'r>(&'r self, samples: &'r Samples) -> Evidence<'r> {
+        Evidence {
+            plan: &self.plan,
+            provenance: &self.provenance,
+            cells: &self.cells,
+            samples,
+            power: &self.power,
+            units: &self.units,
+        }
     }
 
     /// Cell rows of an unsealed run whose evidence is not whole: a resume measures them again.

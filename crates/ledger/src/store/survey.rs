@@ -10,6 +10,7 @@ use crate::store::error::{RowFault, StoreError};
 use crate::store::evidence;
 use crate::store::grouped::{GroupedRow, Key};
 use crate::store::scan::{self, Expected, Scanned, Span};
+use crate::units::files_of;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -49,7 +50,7 @@ pub(crate) fn survey(dir: &Path, cells: &[CellRow], places: &[Span]) -> Result<S
     let (samples, witness) = (dir.join(SAMPLES), dir.join(WITNESS));
     let scanned = [look::<SampleRow>(&samples, &keys)?, look::<WitnessRow>(&witness, &keys)?];
     let spans_of = |row: &CellRow| [0, 1].map(|file: usize| scanned[file].groups.get(&key(row)).copied());
-    let found = evidence::digests(&samples, &witness, cells.iter().map(spans_of))?;
+    let found = evidence::digests(dir, cells.iter().map(|row| (spans_of(row), files_of(row))))?;
     let mut survey = Survey { kept: Vec::new(), spans: Vec::new(), torn: Vec::new() };
     for (i, row) in cells.iter().enumerate() {
         let spans = spans_of(row);
@@ -58,9 +59,10 @@ pub(crate) fn survey(dir: &Path, cells: &[CellRow], places: &[Span]) -> Result<S
             survey.spans.push(spans);
             continue;
         }
-        let mut at_end = false;
+        // A file of its own is put there whole before the row, so only its loss can be an accident.
+        let mut at_end = files_of(row).iter().any(|name| !dir.join(name).exists());
         for ((span, scanned), path) in spans.iter().zip(&scanned).zip([&samples, &witness]) {
-            if span.is_some() && scanned.last != Some(key(row)) {
+            if !files_of(row).is_empty() || span.is_some() && scanned.last != Some(key(row)) {
                 continue;
             }
             match &scanned.fault {

@@ -14,6 +14,7 @@ use crate::store::row_text::{self, TextRow};
 use crate::store::scan::Span;
 use crate::store::survey::{self, Torn};
 use crate::store::{admit, reopen, run, seal};
+use crate::units::{Origin, UnitRecord};
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -196,9 +197,35 @@ impl RunWriter {
     /// as it was and the call may be repeated.
     pub fn append(
         &mut self,
+        row: CellRow,
+        samples: &[SampleRow],
+        witness: &[WitnessRow],
+    ) -> Result<CellRow, StoreError> {
+        self.append_with(row, samples, witness, None)
+    }
+
+    /// Adds a cell of one unit with what was found of it: the record's files are there, whole, before the row is. The record's
+    /// origin is filled in here.
+    ///
+    /// # Errors
+    /// As [`RunWriter::append`]; also a record that is not this row's.
+    pub fn append_unit(&mut self, row: CellRow, mut record: UnitRecord) -> Result<CellRow, StoreError> {
+        let device = &self.provenance.device;
+        *record.origin_mut() = Origin {
+            kind: self.provenance.kind,
+            device: device.id.clone(),
+            driver: device.driver.clone(),
+            toolchain: device.toolchain.clone(),
+        };
+        self.append_with(row, &[], &[], Some(record))
+    }
+
+    fn append_with(
+        &mut self,
         mut row: CellRow,
         samples: &[SampleRow],
         witness: &[WitnessRow],
+        record: Option<UnitRecord>,
     ) -> Result<CellRow, StoreError> {
         self.break_seal()?;
         let (cell, process) = (row.cell, row.process);
@@ -206,7 +233,12 @@ impl RunWriter {
         if self.has(cell, process) {
             return Err(refuse("it has its row already".to_owned()));
         }
-        let [samples, witness, line] = admit::lines(&mut row, samples, witness, &self.provenance).map_err(refuse)?;
+        let files = record.map_or(Vec::new(), |record| record.files(&row));
+        let lines = admit::lines(&mut row, samples, witness, &files, &self.provenance);
+        let [samples, witness, line] = lines.map_err(refuse)?;
+        for (name, bytes) in files {
+            directory::put_inside(&self.dir, &name, &bytes)?;
+        }
         let spans = self.journal.commit(&[&samples, &witness, &line])?;
         self.committed.push(Committed { key: survey::key(&row), spans: [spans[0], spans[1], spans[2]] });
         self.finished.insert((cell, process));
@@ -303,8 +335,7 @@ impl RunWriter {
     pub fn seal_with(self, derive: impl FnOnce(&Evidence<'_>) -> Vec<FactRow>) -> Result<Manifest, StoreError> {
         let run = run::Run::open(&self.dir)?;
         let samples = run.samples()?;
-        let (plan, provenance, cells, power) = (run.plan(), run.provenance(), run.cells(), run.power());
-        let facts = derive(&Evidence { plan, provenance, cells, samples: &samples, power });
+        let facts = derive(&run.evidence(&samples));
         match run.manifest() {
             Some(manifest) if facts == run.facts() => Ok(manifest.clone()),
             _ => self.seal(&facts),

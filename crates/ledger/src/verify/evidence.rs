@@ -2,15 +2,16 @@
 
 use super::report::{Check, CheckName, Failure};
 use crate::store::{CELLS, Run, SAMPLES, Scanned, StoreError, WITNESS, evidence_digests, key, repetitions_fault};
+use crate::units::files_of;
 
 pub(super) fn check(run: &Run, samples: &Scanned, witness: &Scanned) -> Result<Check, StoreError> {
     let dir = run.dir();
-    let (cells_path, samples_path, witness_path) = (dir.join(CELLS), dir.join(SAMPLES), dir.join(WITNESS));
+    let cells_path = dir.join(CELLS);
     let spans = run.cells().iter().map(|row| {
         let key = key(row);
         [samples.groups.get(&key).copied(), witness.groups.get(&key).copied()]
     });
-    let found = evidence_digests(&samples_path, &witness_path, spans.clone())?;
+    let found = evidence_digests(dir, spans.clone().zip(run.cells().iter().map(files_of)))?;
     let mut failures = Vec::new();
     for (i, ((row, [samples, witness]), found)) in run.cells().iter().zip(spans).zip(found).enumerate() {
         let rows = samples.map_or(0, |span| span.rows);
@@ -23,9 +24,12 @@ pub(super) fn check(run: &Run, samples: &Scanned, witness: &Scanned) -> Result<C
                 Some(span) => format!("lines {} to {} of {name}", span.line, span.line + u64::from(span.rows) - 1),
                 None => format!("no line of {name}"),
             };
-            let behind = format!("{} and {}", place(SAMPLES, samples), place(WITNESS, witness));
-            let what =
-                format!("evidence is `{}`; {behind} have `{found}`: one of these rows was changed", row.evidence);
+            let files = files_of(row).join(", ");
+            let behind = match files.is_empty() {
+                true => format!("{} and {}", place(SAMPLES, samples), place(WITNESS, witness)),
+                false => format!("the files {files}"),
+            };
+            let what = format!("evidence is `{}`; {behind} have `{found}`: one of these was changed", row.evidence);
             failures.push(Failure::line(&cells_path, run.line(i), what));
         }
     }

@@ -3,7 +3,7 @@
 use super::product::{self, Inputs, Sums};
 use super::report::{Check, CheckName, Failure};
 use crate::gate::{Judgement, Proof, inherit};
-use crate::rows::{CellRow, GateMethod, Outcome, name_of};
+use crate::rows::{CellRow, GateMethod, Outcome, Work, name_of};
 use crate::store::{CELLS, Run, Witness};
 use rayon::prelude::*;
 use rigel_numerics::{Recipe, Shape, Triple};
@@ -46,6 +46,10 @@ fn wrong(run: &Run, row: &CellRow, witness: &Witness, siblings: &Siblings<'_>, s
             let judged = [Outcome::Right, Outcome::Imprecise, Outcome::Mistrusted].contains(&row.outcome);
             if judged || row.outcome == Outcome::Wrong {
                 wrong.push(format!("outcome is `{}` without a gate", name_of(&row.outcome)));
+            }
+            let found = [Outcome::Exact, Outcome::Inexact].contains(&row.outcome);
+            if found && !matches!(row.work, Work::Unit | Work::Conversion) {
+                wrong.push(format!("outcome is `{}`, which only a unit or a conversion has", name_of(&row.outcome)));
             }
             wrong
         }

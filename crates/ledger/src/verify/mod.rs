@@ -9,11 +9,13 @@
 //! | evidence | lines of `samples.csv` and `witness.csv` | the digest and the number of repetitions in each cell row |
 //! | statistics | samples | every summary column of each cell row |
 //! | gates | witness elements, their inputs remade from the seed, summed exactly | error, ulps, tolerance, outcome and reason |
+//! | units | models, maps and conversions: their vectors, launches and codes made again from the seed | what the record states; runs with such records only |
 //! | facts | plan, provenance, cells, samples, power | `facts.csv`, row by row |
 //!
 //! What it cannot recompute it takes as stated, protected by digests alone: times as the device gave them, witness values,
 //! the output elements that are not in the witness, the planted faults that a gate rejected, `gate_visible`, the
-//! accumulators of a ceiling loop, why sampling stopped.
+//! accumulators of a ceiling loop, why sampling stopped; of units the outputs of a model that is not exact, and the counts of the
+//! validation, whose 10⁶ outputs are not kept.
 
 mod differences;
 mod evidence;
@@ -21,10 +23,11 @@ mod gates;
 mod product;
 mod report;
 mod statistics;
+mod units;
 
 pub use report::{Check, CheckName, Failure, Report};
 
-use crate::facts::{Evidence, derive};
+use crate::facts::derive;
 use crate::rows::FactRow;
 use crate::store::{CELLS, FACTS, FileFault, MANIFEST, RUN, RUNS, Run, SAMPLES, StoreError, WITNESS};
 use std::path::Path;
@@ -69,10 +72,10 @@ pub fn verify(dir: &Path) -> Result<Report, StoreError> {
     });
     checks.push(statistics::check(&run, &samples));
     checks.push(gates::check(&run, &witness));
+    checks.extend(units::check(&run));
     drop(witness);
     if run.is_sealed() {
-        let (plan, provenance, cells, power) = (run.plan(), run.provenance(), run.cells(), run.power());
-        let derived = derive(&Evidence { plan, provenance, cells, samples: &samples, power });
+        let derived = derive(&run.evidence(&samples));
         checks.push(facts(&run, &derived));
     }
     Ok(Report { checks })

@@ -34,6 +34,8 @@ pub enum CheckName {
     Statistics,
     /// Gate columns against the witness.
     Gates,
+    /// Records of units against what their own models, maps and rules give.
+    Units,
     /// Facts against what follows from all the rest.
     Facts,
 }
@@ -46,6 +48,7 @@ impl fmt::Display for CheckName {
             CheckName::Evidence => "evidence",
             CheckName::Statistics => "statistics",
             CheckName::Gates => "gates",
+            CheckName::Units => "units",
             CheckName::Facts => "facts",
         })
     }

@@ -43,6 +43,7 @@ impl Run {
             cells: &self.cells,
             samples: &self.samples,
             power: &self.power,
+            units: &[],
         })
     }
 
@@ -131,6 +132,7 @@ pub fn plan() -> Plan {
             caches: vec![CacheState::Warm],
             ceilings: true,
         },
+        units: None,
         ..Plan::planted("golden")
     }
 }

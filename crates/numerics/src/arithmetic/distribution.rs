@@ -4,6 +4,7 @@
 //! range one product hides all others. Each distribution here aims at one kind of behaviour; together they reach all.
 
 use super::evaluator::Inputs;
+use super::intake::Scales;
 use super::model::Model;
 use crate::codec::Layout;
 use crate::random::{below, draw};
@@ -50,6 +51,18 @@ impl DotInputs {
 }
 
 impl Distribution {
+    /// Its name as it stands in files: `random_bits`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Distribution::Normal => "normal",
+            Distribution::RandomBits => "random_bits",
+            Distribution::Cancellation => "cancellation",
+            Distribution::Ladder => "ladder",
+            Distribution::Subnormal => "subnormal",
+            Distribution::Specials => "specials",
+        }
+    }
+
     /// Every distribution.
     pub const ALL: [Distribution; 6] = [
         Distribution::Normal,
@@ -63,10 +76,15 @@ impl Distribution {
     /// Inputs number `index` of a stream ([`crate::random::stream`]) for rows of k elements of a model: its triple and
     /// scales are all that matters.
     pub fn inputs(self, model: &Model, k: usize, stream: u64, index: u64) -> DotInputs {
-        let mut inputs = self.unscaled(model.triple, k, stream, index);
-        if let Some(scales) = model.scales {
+        self.scaled(model.triple, model.scales, k, stream, index)
+    }
+
+    /// The same for a triple and scales of which no model is known.
+    pub fn scaled(self, triple: Triple, scales: Option<Scales>, k: usize, stream: u64, index: u64) -> DotInputs {
+        let mut inputs = self.unscaled(triple, k, stream, index);
+        if let Some(scales) = scales {
             let mut dice = Dice { stream: draw(!stream, index), thrown: 0 };
-            let groups = model.scale_groups(k);
+            let groups = k.div_ceil(scales.group.max(1));
             let mut of = |format| (0..groups).map(|_| scale(&mut dice, format)).collect();
             (inputs.a_scales, inputs.b_scales) = (of(scales.a), of(scales.b));
         }

@@ -41,6 +41,26 @@ impl Split {
         Split::Blocks { of, descending: false }
     }
 
+    /// In a few words: `blocks of 4`, `k mod 4 in {0,1} then {2,3}`.
+    pub fn words(&self) -> String {
+        match self {
+            Split::Whole => "all k".to_owned(),
+            Split::Blocks { of, descending: false } => format!("blocks of {of}"),
+            Split::Blocks { of, descending: true } => format!("blocks of {of} from the end"),
+            Split::Parts { count } => format!("{count} parts"),
+            Split::Strided { count } => format!("k mod {count}"),
+            Split::Pattern { parts } => {
+                let period: usize = parts.iter().map(Vec::len).sum();
+                let list = |part: &Vec<usize>| {
+                    let items: Vec<String> = part.iter().map(usize::to_string).collect();
+                    format!("{{{}}}", items.join(","))
+                };
+                let lists: Vec<String> = parts.iter().map(list).collect();
+                format!("k mod {period} in {}", lists.join(" then "))
+            }
+        }
+    }
+
     /// The parts of a list of indices, none of them empty. A split that [`Split::flaw`] objects to gives one part.
     pub fn divide(&self, indices: &[usize]) -> Vec<Vec<usize>> {
         if self.flaw().is_some() {

@@ -1,8 +1,8 @@
 //! How does a fragment stand in a CSV file?
 //!
 //! One row a lane and slot under the head `operand,lane,slot,row,column`; row and column are empty where the slot is unused.
-//! Operands are written `a`, `b`, `c`; D lies as C does. Rows are written in the order of operands, lanes and slots, and read in
-//! any order.
+//! Operands are written `a`, `b`, `c`; D lies as C does, but where the file has rows `d`. Rows are written in the order of
+//! operands, lanes and slots, and read in any order.
 
 use super::{Fragment, FragmentOperand, Layout, LayoutError};
 use crate::Shape;
@@ -13,10 +13,14 @@ pub const HEAD: &str = "operand,lane,slot,row,column";
 
 /// The rows of one layout, without the head.
 pub fn write_rows(operand: FragmentOperand, layout: &Layout) -> String {
+    rows_of(operand.name(), layout)
+}
+
+fn rows_of(operand: &str, layout: &Layout) -> String {
     let mut text = String::new();
     for (lane, slot, element) in layout.entries() {
         let (row, col) = element.map_or_else(Default::default, |(row, col)| (row.to_string(), col.to_string()));
-        writeln!(text, "{},{lane},{slot},{row},{col}", operand.name()).unwrap_or(());
+        writeln!(text, "{operand},{lane},{slot},{row},{col}").unwrap_or(());
     }
     text
 }
@@ -27,28 +31,48 @@ pub fn write(fragment: &Fragment) -> String {
     format!("{HEAD}\n{rows}")
 }
 
-/// A fragment of a unit of this shape from its CSV.
+/// A fragment whose C is that of D, and the layout of the addend, which has rows of its own where it differs.
+pub fn write_with_addend(fragment: &Fragment, addend: &Layout) -> String {
+    if *addend == fragment.c {
+        return write(fragment);
+    }
+    let [a, b, c] = [("a", &fragment.a), ("b", &fragment.b), ("c", addend)].map(|(name, layout)| rows_of(name, layout));
+    format!("{HEAD}\n{a}{b}{c}{}", rows_of("d", &fragment.c))
+}
+
+/// A fragment of a unit of this shape from its CSV. Its C is D's layout where the file has rows `d`.
 ///
 /// # Errors
 /// [`LayoutError::Csv`] with the line; [`LayoutError::NoRows`]; whatever [`Layout::from_table`] and [`Fragment::new`] refuse.
 pub fn read(text: &str, shape: Shape) -> Result<Fragment, LayoutError> {
+    read_with_addend(text, shape).map(|(fragment, _)| fragment)
+}
+
+/// What [`write_with_addend`] wrote: A, B and D, and the addend.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with_addend(text: &str, shape: Shape) -> Result<(Fragment, Layout), LayoutError> {
     let mut lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim_end_matches('\r')));
     match lines.next() {
         Some((_, HEAD)) => {}
         Some((line, _)) => return Err(bad(line, format!("the head is not `{HEAD}`"))),
         None => return Err(bad(1, format!("the file is empty; the head is `{HEAD}`"))),
     }
-    let mut rows: [Vec<Row>; 3] = Default::default();
+    let mut rows: [Vec<Row>; 4] = Default::default();
     for (line, text) in lines.filter(|(_, text)| !text.is_empty()) {
         let (operand, row) = read_row(line, text)?;
-        rows[operand as usize].push(row);
+        rows[operand].push(row);
     }
-    let [a, b, c] = rows;
-    Fragment::new(
+    let [a, b, c, d] = rows;
+    let addend = table(FragmentOperand::C, (shape.m, shape.n), c)?;
+    let result = if d.is_empty() { addend.clone() } else { table(FragmentOperand::C, (shape.m, shape.n), d)? };
+    let fragment = Fragment::new(
         table(FragmentOperand::A, (shape.m, shape.k), a)?,
         table(FragmentOperand::B, (shape.k, shape.n), b)?,
-        table(FragmentOperand::C, (shape.m, shape.n), c)?,
-    )
+        result,
+    )?;
+    Ok((fragment, addend))
 }
 
 /// The smallest shape that holds every row of a file, for files that come without their unit.
@@ -60,15 +84,18 @@ pub fn least_shape(text: &str) -> Result<Shape, LayoutError> {
     for (i, line) in text.lines().enumerate().skip(1).filter(|(_, line)| !line.trim().is_empty()) {
         let (operand, row) = read_row(i + 1, line.trim_end_matches('\r'))?;
         let Some((row, col)) = row.element.map(|(row, col)| (row as usize + 1, col as usize + 1)) else { continue };
-        let (rows, cols) = match operand {
-            FragmentOperand::A => (&mut shape.m, &mut shape.k),
-            FragmentOperand::B => (&mut shape.k, &mut shape.n),
-            FragmentOperand::C => (&mut shape.m, &mut shape.n),
+        let (rows, cols) = match OPERANDS[operand] {
+            "a" => (&mut shape.m, &mut shape.k),
+            "b" => (&mut shape.k, &mut shape.n),
+            _ => (&mut shape.m, &mut shape.n),
         };
         (*rows, *cols) = ((*rows).max(row), (*cols).max(col));
     }
     Ok(shape)
 }
+
+/// Operands as they stand in a file.
+const OPERANDS: [&str; 4] = ["a", "b", "c", "d"];
 
 struct Row {
     line: usize,
@@ -81,13 +108,13 @@ fn bad(line: usize, what: String) -> LayoutError {
     LayoutError::Csv { line, what }
 }
 
-fn read_row(line: usize, text: &str) -> Result<(FragmentOperand, Row), LayoutError> {
+fn read_row(line: usize, text: &str) -> Result<(usize, Row), LayoutError> {
     let fields: Vec<&str> = text.split(',').collect();
     let &[operand, lane, slot, row, col] = fields.as_slice() else {
         return Err(bad(line, format!("{} fields; a row has 5: {HEAD}", fields.len())));
     };
-    let known = FragmentOperand::ALL.into_iter().find(|known| known.name() == operand);
-    let known = known.ok_or_else(|| bad(line, format!("operand `{operand}`; allowed: a, b, c")))?;
+    let known = OPERANDS.iter().position(|known| *known == operand);
+    let known = known.ok_or_else(|| bad(line, format!("operand `{operand}`; allowed: {}", OPERANDS.join(", "))))?;
     let number = |what: &str, text: &str| {
         text.parse::<u32>().map_err(|_| bad(line, format!("{what} `{text}` is no number from 0 to 4294967295")))
     };

@@ -20,6 +20,7 @@
 //! [`library()`] holds what others have published, with sources.
 
 mod affine;
+mod agreement;
 mod coverage;
 pub mod csv;
 mod cute;
@@ -33,6 +34,7 @@ mod relabel;
 mod table;
 
 pub use affine::{Affine, NotAffine};
+pub use agreement::Agreement;
 pub use coverage::Coverage;
 pub use cute::IndexOrder;
 pub use error::LayoutError;

@@ -44,6 +44,24 @@ type Holders = Vec<Vec<(usize, usize)>>;
 
 /// The picture as a whole SVG document; the same bytes on every machine.
 pub fn layout_picture(picture: LayoutPicture<'_>) -> String {
+    let (canvas, height, title) = draw(&picture);
+    let style = format!("{}{}", theme::drawing_css(), colour_rules(picture.layout.lanes()));
+    canvas.finish(WIDE + 2.0 * MARGIN, height, &title, "", &style)
+}
+
+/// The picture for a page, which brings the style.
+pub(crate) fn inline(picture: LayoutPicture<'_>) -> String {
+    let (canvas, height, title) = draw(&picture);
+    canvas.finish(WIDE + 2.0 * MARGIN, height, &title, "drawing", "")
+}
+
+/// The style of the lanes of pictures in a page.
+pub(crate) fn style(lanes: usize) -> String {
+    colour_rules(lanes)
+}
+
+/// Everything that is drawn, how high it is and its title.
+fn draw(picture: &LayoutPicture<'_>) -> (Canvas, f64, String) {
     let layout = picture.layout;
     let (rows, cols) = (layout.rows(), layout.cols());
     let (lanes, slots) = (layout.lanes(), layout.slots());
@@ -75,8 +93,7 @@ pub fn layout_picture(picture: LayoutPicture<'_>) -> String {
     if picture.kind == Kind::Simulated {
         canvas.watermark(MARGIN + WIDE / 2.0, (top + y) / 2.0 + 14.0);
     }
-    let style = format!("{}{}", theme::drawing_css(), colour_rules(lanes));
-    canvas.finish(WIDE + 2.0 * MARGIN, y + MARGIN, &title, "", &style)
+    (canvas, y + MARGIN, title)
 }
 
 /// How it covers the operand, and its formula where it has one.

@@ -13,8 +13,12 @@ mod throughput;
 use crate::figure::Drawing;
 use crate::reading::Reading;
 
-/// Every figure of a run, in the order of a page. A figure without data says what is missing.
+/// Every figure of a run's products, in the order of a page. A figure without data says what is missing; a plan that asks
+/// single units alone has none of these.
 pub(crate) fn drawings(reading: &Reading<'_>) -> Vec<Drawing> {
+    if !reading.source.asks_products() {
+        return Vec::new();
+    }
     vec![
         throughput::drawing(reading),
         distribution::drawing(reading),

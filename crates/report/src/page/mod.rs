@@ -3,6 +3,7 @@
 mod cells;
 mod findings;
 mod provenance;
+mod units;
 
 use crate::figure::Drawing;
 use crate::figures::drawings;
@@ -32,12 +33,17 @@ pub fn page(source: Source<'_>) -> String {
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     out.push_str("<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"generator\" content=\"rigel\">\n");
     out.push_str(&format!("<title>{}</title>\n", markup(&title)));
-    out.push_str(&format!("<style>\n{}{}</style>\n</head>\n<body>\n", theme::page_css(), include_str!("style.css")));
+    let lanes = units::style(source);
+    let style = include_str!("style.css");
+    out.push_str(&format!("<style>\n{}{style}{lanes}</style>\n</head>\n<body>\n", theme::page_css()));
     out.push_str(&head(source));
     out.push_str("<main>\n");
-    out.push_str(&verdicts(&table));
-    out.push_str(&findings::section(&reading, &table));
-    out.push_str(&figures(&reading));
+    if source.asks_products() {
+        out.push_str(&verdicts(&table));
+        out.push_str(&findings::section(&reading, &table));
+        out.push_str(&figures(&reading));
+    }
+    out.push_str(&units::section(source));
     out.push_str(&cells::section(&reading, &table));
     out.push_str(&self_check(&reading));
     out.push_str("</main>\n");
@@ -70,7 +76,16 @@ fn head(source: Source<'_>) -> String {
             "<p class=\"warning\"><b>Incomplete.</b> Provenance lacks {missing}, so no verdict is given.</p>\n"
         ));
     }
-    out.push_str("<nav aria-label=\"Sections\"><a href=\"#verdicts\">Verdicts</a><a href=\"#findings\">Findings</a><a href=\"#figures\">Figures</a><a href=\"#uncounted\">What did not count</a><a href=\"#cells\">Cells</a><a href=\"#rules\">Self-check</a><a href=\"#provenance\">Provenance</a></nav>\n</header>\n");
+    out.push_str("<nav aria-label=\"Sections\">");
+    if source.asks_products() {
+        out.push_str(
+            "<a href=\"#verdicts\">Verdicts</a><a href=\"#findings\">Findings</a><a href=\"#figures\">Figures</a>",
+        );
+    }
+    if !source.units.is_empty() {
+        out.push_str("<a href=\"#units\">Units</a>");
+    }
+    out.push_str("<a href=\"#uncounted\">What did not count</a><a href=\"#cells\">Cells</a><a href=\"#rules\">Self-check</a><a href=\"#provenance\">Provenance</a></nav>\n</header>\n");
     out
 }
 

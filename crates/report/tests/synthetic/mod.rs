@@ -92,6 +92,7 @@ impl Synthetic {
             cells: &self.cells,
             facts: &self.facts,
             samples: &self.samples,
+            units: &[],
             published: &self.published,
             files: &self.files,
         }

@@ -78,7 +78,7 @@ fn one(name: &str, seed: u64, family: UnitFamily, bounds: Bounds<'_>) -> Option<
                 Recovered::Exact { .. } => "exact".to_owned(),
                 Recovered::Inexact { why, .. } => why.to_string(),
             };
-            let truth = planted.model.find("unit.model").ok()?;
+            let truth = planted.model().ok()?;
             device.same = recovery.recovered.model().is_some_and(|model| same(model, &truth, k, seed));
         }
         Err(error) => device.words = error.to_string(),

@@ -6,11 +6,12 @@
 
 use super::drawn::{Bounds, Drawn, drawn, line, timed};
 use super::{Family, Limit, Table};
-use crate::recovery::{NamedConversion, name_conversion};
+use crate::recovery::name_conversion;
 use rigel_device::sim::conversion_truth::{NanTo, Nibbles};
 use rigel_device::sim::{PlantedConversion, SimConversion, draw_conversion};
 use rigel_device::unit::Conversion;
 use rigel_numerics::arithmetic::{Flush, Subnormals};
+use rigel_numerics::conversion::NamedConversion;
 use rigel_numerics::random::{draw, stream};
 
 /// Fresh codes of a format of more than 16 bits.
@@ -77,6 +78,5 @@ fn agrees(rule: &NamedConversion, conversion: &mut SimConversion, seed: u64) -> 
         _ => (0..FRESH).map(|i| draw(key, i) & spec.from.code_mask()).collect(),
     };
     let found = conversion.convert(&codes).ok()?;
-    let explained = |(&code, &d): (&u64, &u64)| rule.of(code) == d || rule.from.is_nan(code) && rule.to.is_nan(d);
-    Some(codes.iter().zip(&found).all(explained))
+    Some(codes.iter().zip(&found).all(|(&code, &d)| rule.explains(code, d)))
 }

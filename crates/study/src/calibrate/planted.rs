@@ -95,6 +95,7 @@ impl<'a> PlantedRun<'a> {
             cells: &self.cells,
             samples: &self.samples,
             power: &[],
+            units: &[],
         })
     }
 }

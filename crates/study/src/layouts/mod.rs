@@ -34,7 +34,6 @@
 mod addend;
 mod ask;
 mod assemble;
-mod compare;
 mod confirm;
 mod error;
 mod grid;
@@ -43,6 +42,6 @@ mod outputs;
 mod recovered;
 mod sight;
 
-pub use compare::Agreement;
 pub use error::Unrecovered;
 pub use recovered::{Launches, Numbering, Recovered, recover};
+pub use rigel_numerics::layout::Agreement;

@@ -7,7 +7,7 @@ use super::lines::{Owners, Spent};
 use super::sight::Sight;
 use super::{addend, confirm, lines, outputs, sight};
 use rigel_device::unit::Unit;
-use rigel_numerics::layout::{Fragment, Layout};
+use rigel_numerics::layout::{Agreement, Fragment, Layout};
 
 /// How m, n and k are numbered, which products cannot show.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +50,11 @@ pub struct Recovered {
 }
 
 impl Recovered {
+    /// Compares A, B and D with a published fragment: [`Fragment::agreement`].
+    pub fn agreement(&self, published: &Fragment) -> Agreement {
+        self.fragment.agreement(published)
+    }
+
     /// What is convention in the result, in words.
     pub fn convention(&self) -> String {
         let how = match self.published {

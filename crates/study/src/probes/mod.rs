@@ -1,10 +1,14 @@
 //! Which probes exist? One file and one line each.
 //!
 //! A probe says which units it needs measured; the facts that follow are derived in the ledger, so that anybody can
-//! derive them again from the files. Probes that read the same cells as another one need no units of their own.
+//! derive them again from the files. Probes that read the same cells as another one need no units of their own. A probe that
+//! asks single instructions also says, in a worker, what is recorded of one.
 
+pub(crate) mod arithmetic;
 mod clocks;
 mod dispatch;
+pub(crate) mod layout;
+pub(crate) mod specials;
 mod throughput;
 mod types;
 
@@ -22,4 +26,12 @@ pub struct ProbeEntry {
 }
 
 /// Every probe, in the order in which a run takes them.
-pub const PROBES: &[ProbeEntry] = &[types::ENTRY, throughput::ENTRY, clocks::ENTRY, dispatch::ENTRY];
+pub const PROBES: &[ProbeEntry] = &[
+    types::ENTRY,
+    throughput::ENTRY,
+    clocks::ENTRY,
+    dispatch::ENTRY,
+    arithmetic::ENTRY,
+    layout::ENTRY,
+    specials::ENTRY,
+];

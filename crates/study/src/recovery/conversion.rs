@@ -2,6 +2,7 @@
 
 use rigel_device::Fault;
 use rigel_device::unit::Conversion;
+use rigel_numerics::conversion::NamedConversion;
 use rigel_numerics::random::{draw, stream};
 use rigel_numerics::{Format, Overflow, Rounding};
 use serde::{Deserialize, Serialize};
@@ -26,24 +27,6 @@ pub struct Converted {
     pub deviating: u64,
     /// The first of them.
     pub deviations: Vec<Deviation>,
-}
-
-/// A rule of conversion. NaN codes may become any NaN under it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NamedConversion {
-    /// What the codes that it takes stand for.
-    pub from: Format,
-    /// What the codes that it gives stand for.
-    pub to: Format,
-    /// Rounding.
-    pub rounding: Rounding,
-    /// What lies beyond the largest finite value.
-    pub overflow: Overflow,
-    /// Subnormals that it takes count as zeros.
-    pub flushes_in: bool,
-    /// Subnormals that it would give become zeros.
-    pub flushes_out: bool,
 }
 
 /// A code that a rule does not explain.
@@ -105,26 +88,6 @@ pub fn name_conversion(conversion: &mut dyn Conversion) -> Result<Converted, Fau
     nan_words.truncate(8);
     let (codes, deviating, alike) = (codes.len() as u64, least as u64, alike.to_vec());
     Ok(Converted { name: spec.name, rule, alike, nan_words, codes, all, deviating, deviations })
-}
-
-impl NamedConversion {
-    /// The code that the rule makes of a code; of a NaN the usual one.
-    pub fn of(&self, code: u64) -> u64 {
-        let value = self.from.decode(code);
-        let subnormal = |format: Format, value: f64| value != 0.0 && value.abs() < format.min_normal();
-        let flushed = if self.flushes_in && subnormal(self.from, value) { 0.0_f64.copysign(value) } else { value };
-        let converted = self.to.encode(flushed, self.rounding, self.overflow);
-        let result = self.to.decode(converted);
-        if self.flushes_out && subnormal(self.to, result) {
-            return self.to.encode(0.0_f64.copysign(result), self.rounding, self.overflow);
-        }
-        converted
-    }
-
-    fn explains(&self, code: u64, found: u64) -> bool {
-        let rule = self.of(code);
-        rule == found || self.from.is_nan(code) && self.to.is_nan(found)
-    }
 }
 
 /// The rules that are tried, the declared formats and the plainest rules first.

@@ -18,7 +18,6 @@
 
 mod conversion;
 mod dice;
-mod fingerprint;
 mod fit;
 mod knobs;
 mod masks;
@@ -35,11 +34,12 @@ mod terms;
 mod validate;
 mod words;
 
-pub use conversion::{Converted, Deviation, NamedConversion, name_conversion};
-pub use fingerprint::{Composition, Part, compositions};
+pub use conversion::{Converted, Deviation, name_conversion};
 pub use operands::{KeptBits, operand_bits};
 pub use outcome::{Counterexample, Recovered, Recovery, RecoveryError, Why};
 pub use question::{Asker, Observation, Probes, Question, Stage};
+pub use rigel_numerics::arithmetic::{Composition, Part, compositions};
+pub use rigel_numerics::conversion::NamedConversion;
 pub use rivals::Undetermined;
 pub use steadiness::{Dependence, Unsteady};
 pub use validate::{Tested, Validation};

@@ -84,7 +84,7 @@ pub(super) fn tree(node: &Node) -> String {
         Node::Step(step) => if step.c { "step with c" } else { "step" }.to_owned(),
         Node::Chain(Chain { split, each, late_c }) => {
             let late = late_c.as_ref().map_or(String::new(), |late| format!(", c after {}", late.after));
-            format!("chain over {} of ({}){late}", divided(split), tree(each))
+            format!("chain over {} of ({}){late}", split.words(), tree(each))
         }
         Node::Join(Join { split, each, order, .. }) => {
             let place = |c: &CPlace| match c {
@@ -99,27 +99,7 @@ pub(super) fn tree(node: &Node) -> String {
                 JoinOrder::InTurn { c } => format!("in turn, {}", place(c)),
                 JoinOrder::Pairwise { c } => format!("in pairs, {}", place(c)),
             };
-            format!("join over {} of ({}) {order}", divided(split), tree(each))
-        }
-    }
-}
-
-/// A split in a few words.
-pub(super) fn divided(split: &Split) -> String {
-    match split {
-        Split::Whole => "all k".to_owned(),
-        Split::Blocks { of, descending: false } => format!("blocks of {of}"),
-        Split::Blocks { of, descending: true } => format!("blocks of {of} from the end"),
-        Split::Parts { count } => format!("{count} parts"),
-        Split::Strided { count } => format!("k mod {count}"),
-        Split::Pattern { parts } => {
-            let period: usize = parts.iter().map(Vec::len).sum();
-            let list = |part: &Vec<usize>| {
-                let items: Vec<String> = part.iter().map(usize::to_string).collect();
-                format!("{{{}}}", items.join(","))
-            };
-            let lists: Vec<String> = parts.iter().map(list).collect();
-            format!("k mod {period} in {}", lists.join(" then "))
+            format!("join over {} of ({}) {order}", split.words(), tree(each))
         }
     }
 }

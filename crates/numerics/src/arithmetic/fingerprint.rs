@@ -5,11 +5,8 @@
 //! would give the same bits; so only steps that cut or round their terms count, and only where the composition differs from
 //! one step over all of k.
 
-use super::question::Question;
-use super::words::divided;
-use rigel_numerics::arithmetic::*;
-use rigel_numerics::{Format, Overflow, Rounding};
-use serde::{Deserialize, Serialize};
+use super::*;
+use crate::{Format, Overflow, Rounding};
 
 /// A unit with its recovered model.
 #[derive(Debug, Clone, Copy)]
@@ -21,8 +18,7 @@ pub struct Part<'a> {
 }
 
 /// A unit that computes as others' steps do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Composition {
     /// The unit that is composed.
     pub unit: String,
@@ -33,7 +29,7 @@ pub struct Composition {
     /// Dot products of each distribution on which the unit's model and the composition agreed.
     pub agreed: u64,
     /// Inputs on which a single step over all of k gives another code, and both codes.
-    pub witness: Question,
+    pub witness: DotInputs,
     /// The code of the unit.
     pub code: u64,
     /// The code of a single step.
@@ -79,24 +75,20 @@ fn composition(x: &Part<'_>, y: &Part<'_>, seed: u64, count: u64) -> Option<Comp
         let body = Node::Step(Step { c: true, product_limit: theirs.product_limit, sum });
         Evaluator::new(&Model { body, ..own.clone() }, own.k).ok()
     };
-    let mut witness = None;
     for rounding in [Rounding::NearestEven, Rounding::TowardZero] {
         let output = Output::Rounded(Rounded::to(own.triple.c, rounding));
         let exact = Sum { align: Align::Exact, zero: ZeroSign::Positive, output };
         // Every single step that might be meant must be told from it by some input.
         first_difference(&evaluator, &single(exact)?, seed, count)?;
     }
-    if let Some(single) = single(theirs.sum.clone()) {
-        witness = Some(first_difference(&evaluator, &single, seed, count)?);
-    }
-    let Difference { inputs, codes, .. } = witness?;
-    let DotInputs { a, b, c, a_scales, b_scales } = inputs;
+    let single = single(theirs.sum.clone())?;
+    let Difference { inputs, codes, .. } = first_difference(&evaluator, &single, seed, count)?;
     Some(Composition {
         unit: x.unit.to_owned(),
         of: y.unit.to_owned(),
         words: words(own, other, steps),
         agreed: count,
-        witness: Question { a, b, c, a_scales, b_scales },
+        witness: inputs,
         code: codes[0],
         single: codes[1],
     })
@@ -175,9 +167,9 @@ fn order(node: &Node, k: usize) -> String {
         Node::Step(_) => "all k".to_owned(),
         Node::Chain(Chain { split, each, late_c }) => {
             let inside = match &**each {
-                Node::Step(_) => divided(split),
+                Node::Step(_) => split.words(),
                 _ if undivided(split, k) => order(each, k),
-                _ => format!("{}, for each of {}", order(each, k), divided(split)),
+                _ => format!("{}, for each of {}", order(each, k), split.words()),
             };
             let late =
                 late_c.as_ref().map_or(String::new(), |late| format!(", c added apart after {} of them", late.after));
@@ -185,9 +177,9 @@ fn order(node: &Node, k: usize) -> String {
         }
         Node::Join(Join { split, each, order: how, .. }) => {
             let inside = match &**each {
-                Node::Step(_) => divided(split),
+                Node::Step(_) => split.words(),
                 _ if undivided(split, k) => order(each, k),
-                _ => format!("{}, for each of {}", order(each, k), divided(split)),
+                _ => format!("{}, for each of {}", order(each, k), split.words()),
             };
             let with_c = |place: &CPlace| if *place == CPlace::Nowhere { "" } else { " with c" };
             match (how, split) {

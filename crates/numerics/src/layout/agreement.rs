@@ -1,7 +1,6 @@
 //! Is a recovered layout the published one?
 
-use super::recovered::Recovered;
-use rigel_numerics::layout::{Difference, Fragment, FragmentOperand, Layout, Relabelling};
+use super::{Difference, Fragment, FragmentOperand, Layout, Relabelling};
 
 /// A recovered layout beside a published one, compared modulo one relabelling each of m, n and k.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +18,7 @@ pub enum Agreement {
     Different(Difference),
 }
 
-impl Recovered {
+impl Fragment {
     /// Compares A, B and D with a published fragment. Where the unit falls into parts, recover it with the numbers of that very
     /// fragment first: a relabelling of each part alone is not tried here.
     pub fn agreement(&self, published: &Fragment) -> Agreement {
@@ -28,11 +27,11 @@ impl Recovered {
         };
         let mut masked = published.clone();
         let mut unread = 0;
-        if extents(published) == extents(&self.fragment) {
-            masked.a = mask(&published.a, &self.fragment.a, &mut unread);
-            masked.b = mask(&published.b, &self.fragment.b, &mut unread);
+        if extents(published) == extents(self) {
+            masked.a = mask(&published.a, &self.a, &mut unread);
+            masked.b = mask(&published.b, &self.b, &mut unread);
         }
-        match self.fragment.same_up_to_relabelling(&masked) {
+        match self.same_up_to_relabelling(&masked) {
             Ok(by) if unread == 0 => Agreement::Same(by),
             Ok(by) => Agreement::SameWhereRead { by, unread },
             Err(difference) => Agreement::Different(difference),
