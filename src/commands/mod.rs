@@ -1,7 +1,9 @@
 //! Which file answers which command?
 
 mod calibrate;
+mod calibration;
 mod compare;
+mod compare_models;
 mod completions;
 mod devices;
 mod emit;
@@ -19,6 +21,7 @@ mod records;
 mod report;
 mod run;
 mod table;
+mod tolerance;
 mod verdicts;
 mod verify;
 mod worker;

@@ -25,7 +25,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
         let old = std::fs::read_to_string(readme)
             .map_err(|e| failure(Exit::Usage, format!("cannot read {}: {e}", readme.display())))?;
         let table = with_source(&run, |source| Ok(rigel_report::findings_markdown(source)))?;
-        let new = renewed(&old, &table).ok_or_else(|| {
+        let new = renewed(&old, &table, [BEGIN, END]).ok_or_else(|| {
             let name = readme.display();
             failure(
                 Exit::Usage,
@@ -37,10 +37,10 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
     Ok(if same { Exit::Fine } else { Exit::CheckFailed })
 }
 
-/// The text with what stands between the markers replaced.
-fn renewed(old: &str, table: &str) -> Option<String> {
+/// The text with what stands between two markers replaced; `None` where they are not there once each, in that order.
+pub fn renewed(old: &str, table: &str, [begin, end]: [&str; 2]) -> Option<String> {
     let once = |marker: &str| (old.matches(marker).count() == 1).then(|| old.find(marker)).flatten();
-    let (begin, end) = (once(BEGIN)? + BEGIN.len(), once(END)?);
+    let (begin, end) = (once(begin)? + begin.len(), once(end)?);
     (begin <= end).then(|| format!("{}\n\n{}\n\n{}", &old[..begin], table.trim_end(), &old[end..]))
 }
 

@@ -51,7 +51,17 @@ fn one_step_comes_near_its_bound() {
     };
     let step = Node::Step(Step { c: true, product_limit: None, sum });
     let (a, b, c) = (Intake::default(), Intake::default(), Intake::default());
-    let model = Model { triple, k: 16, a, b, c, scales: None, body: step.chained(16), store: None, nan: NanRule::Word(0x7fff_ffff) };
+    let model = Model {
+        triple,
+        k: 16,
+        a,
+        b,
+        c,
+        scales: None,
+        body: step.chained(16),
+        store: None,
+        nan: NanRule::Word(0x7fff_ffff),
+    };
     // One product of 1 and fifteen just below what four bits keep.
     let mut row = [Format::F16.encode(0.0624, Rounding::TowardZero, rigel_numerics::Overflow::Ieee); 16];
     row[0] = 0x3c00;

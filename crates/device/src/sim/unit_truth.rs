@@ -16,8 +16,8 @@
 //! effect = { flip = { bit = 10 } }
 //! ```
 
-use super::unit_deviation::Deviation;
 use super::check::BadTruth;
+use super::unit_deviation::Deviation;
 use rigel_numerics::arithmetic::{Model, Published};
 use rigel_numerics::{Shape, Triple};
 use serde::{Deserialize, Serialize};

@@ -111,7 +111,7 @@ pub fn model(model: &Model, target: Target, about: &About, most_k: usize) -> Res
     }
     Evaluator::new(model, most_k)?;
     let needs = Needs::of(model, model.padded(most_k), target == Target::Python);
-    let program = Build::program(model, &needs);
+    let program = Build::program(model, &needs, target != Target::C);
     Ok(match target {
         Target::Json => String::new(),
         Target::Rust => in_rust(model, about, &needs, &program),

@@ -67,13 +67,15 @@ pub fn bound(model: &Model, k: usize) -> Result<Bound, ModelError> {
     relative += model.store.map_or(0.0, |form| unit(&form)) * (1.0 + relative);
     unless.push("a sum overflows, or lies below the least normal value of a format that it is rounded to".to_owned());
     let sums = sums(&model.body);
-    let raw = sums.iter().any(|sum| matches!(&sum.align, Align::Largest(a) if a.products != ProductExponent::Normalised));
+    let raw =
+        sums.iter().any(|sum| matches!(&sum.align, Align::Largest(a) if a.products != ProductExponent::Normalised));
     if raw {
         unless.push("operands are subnormal, so that a product's exponent says more than its magnitude".to_owned());
     }
     let floor = sums.iter().filter_map(|sum| floor(sum)).max();
     if let Some(floor) = floor {
-        unless.push(format!("all terms of a step lie below 2^{floor}, where the step's floor or its zeros set the grid"));
+        unless
+            .push(format!("all terms of a step lie below 2^{floor}, where the step's floor or its zeros set the grid"));
     }
     if sums.iter().any(|sum| matches!(&sum.align, Align::Largest(Alignment { carry_bits: Some(_), .. }))) {
         unless.push("a sum is wider than the adder, which wraps".to_owned());
@@ -118,7 +120,10 @@ fn error(node: &Node, length: usize, products: f64, c: f64, before: f64) -> f64 
         Node::Join(join) => {
             let lengths = parts(&join.split);
             let parts = lengths.len();
-            let worst = lengths.into_iter().map(|part| error(&join.each, part, products, 0.0, 0.0)).fold(c.max(before), f64::max);
+            let worst = lengths
+                .into_iter()
+                .map(|part| error(&join.each, part, products, 0.0, 0.0))
+                .fold(c.max(before), f64::max);
             match join.order {
                 JoinOrder::Together { c } => sum_error(&join.sum, parts + usize::from(c), worst),
                 JoinOrder::InTurn { .. } => (0..parts).fold(worst, |so_far, _| sum_error(&join.sum, 2, so_far)),
@@ -177,7 +182,13 @@ fn floor(sum: &Sum) -> Option<i32> {
 ///
 /// # Errors
 /// What [`Model::check`] says for this K; [`ModelError::Scales`] for a model with scales.
-pub fn measure(model: &Model, k: usize, distribution: Distribution, seed: u64, count: u64) -> Result<Option<Measured>, ModelError> {
+pub fn measure(
+    model: &Model,
+    k: usize,
+    distribution: Distribution,
+    seed: u64,
+    count: u64,
+) -> Result<Option<Measured>, ModelError> {
     if model.scales.is_some() {
         return Err(ModelError::Scales("errors of models with scales are not measured"));
     }

@@ -157,6 +157,21 @@ pub struct Cost {
     pub k: Option<(f64, f64, f64)>,
 }
 
+impl Cost {
+    /// Of K, probes and seconds of every device; `None` of none.
+    pub fn of(devices: &[(Option<usize>, u64, f64)]) -> Option<Cost> {
+        let middle_and_most = drawn::middle_and_most;
+        let lengths: Vec<f64> = devices.iter().filter_map(|d| d.0).map(|k| k as f64).collect();
+        let least = lengths.iter().copied().fold(f64::INFINITY, f64::min);
+        Some(Cost {
+            devices: devices.len(),
+            probes: middle_and_most(devices.iter().map(|d| d.1 as f64).collect())?,
+            seconds: middle_and_most(devices.iter().map(|d| d.2).collect())?,
+            k: middle_and_most(lengths).map(|(middle, most)| (least, middle, most)),
+        })
+    }
+}
+
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Cost { devices, probes, seconds, k } = self;
@@ -188,18 +203,14 @@ impl Table {
         self.lines.iter().all(|line| line.passes() != Some(false))
     }
 
+    /// Whether nothing came that must never come, whatever the shares of recovered devices.
+    pub fn is_never_wrong(&self) -> bool {
+        self.lines.iter().all(|line| line.limit != Limit::Never || line.passes() != Some(false))
+    }
+
     /// What the recoveries took; `None` where none ran.
     pub fn cost(&self) -> Option<Cost> {
-        let of = |number: fn(&Drawn) -> Option<f64>| {
-            drawn::middle_and_most(self.devices.iter().filter_map(number).collect())
-        };
-        let seconds = of(|d| Some(d.seconds))?;
-        let lengths: Vec<f64> = self.devices.iter().filter_map(|d| d.k).map(|k| k as f64).collect();
-        let k = drawn::middle_and_most(lengths.clone()).map(|(middle, most)| {
-            let least = lengths.into_iter().fold(most, f64::min);
-            (least, middle, most)
-        });
-        Some(Cost { devices: self.devices.len(), probes: of(|d| Some(d.probes as f64))?, seconds, k })
+        Cost::of(&self.devices.iter().map(|d| (d.k, d.probes, d.seconds)).collect::<Vec<_>>())
     }
 }
 

@@ -33,8 +33,8 @@ pub(super) struct Program {
 }
 
 impl<'a> Build<'a> {
-    /// The program of a model.
-    pub(super) fn program(model: &'a Model, needs: &'a Needs<'a>) -> Program {
+    /// The program of a model. `fills`: whether the language writes what an array is filled with.
+    pub(super) fn program(model: &'a Model, needs: &'a Needs<'a>, fills: bool) -> Program {
         let (text, names, forms) = (String::new(), HashSet::new(), Vec::new());
         let mut build = Build { model, needs, text, names, forms };
         build.constants();
@@ -42,7 +42,7 @@ impl<'a> Build<'a> {
         let root = build.node(&model.body, needs.most_k).name;
         build.encoder();
         build.compute(&root);
-        Program { records: build.records(), items: super::used::by("compute", items(&build.text)) }
+        Program { records: build.records(), items: super::used::by("compute", items(&build.text), fills) }
     }
 
     /// Adds items.

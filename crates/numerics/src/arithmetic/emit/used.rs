@@ -3,14 +3,15 @@
 use super::syntax::{Expr, Item, Stmt};
 use std::collections::HashSet;
 
-/// The items that a root uses, itself among them, in their order.
-pub(super) fn by(root: &str, items: Vec<Item>) -> Vec<Item> {
+/// The items that a root uses, itself among them, in their order. `fills`: whether the language writes what an array is
+/// filled with.
+pub(super) fn by(root: &str, items: Vec<Item>, fills: bool) -> Vec<Item> {
     let mut used: HashSet<String> = HashSet::from([root.to_owned()]);
     // An item uses only what stands before it.
     for item in items.iter().rev() {
         match item {
             Item::Constant { name, value, .. } if used.contains(name) => of_expression(value, &mut used),
-            Item::Function { name, body, .. } if used.contains(name) => of_block(body, &mut used),
+            Item::Function { name, body, .. } if used.contains(name) => of_block(body, fills, &mut used),
             _ => {}
         }
     }
@@ -21,10 +22,11 @@ pub(super) fn by(root: &str, items: Vec<Item>) -> Vec<Item> {
     items.into_iter().filter(kept).collect()
 }
 
-fn of_block(body: &[Stmt], used: &mut HashSet<String>) {
+fn of_block(body: &[Stmt], fills: bool, used: &mut HashSet<String>) {
     for statement in body {
         match statement {
             Stmt::Comment(_) => {}
+            Stmt::Let { value: Expr::Array(_, length), .. } if !fills => of_expression(length, used),
             Stmt::Let { value, .. } | Stmt::Return(value) | Stmt::Call(value) => of_expression(value, used),
             Stmt::Assign { target, value, .. } => {
                 of_expression(target, used);
@@ -33,18 +35,18 @@ fn of_block(body: &[Stmt], used: &mut HashSet<String>) {
             Stmt::If { arms, otherwise } => {
                 for (condition, body) in arms {
                     of_expression(condition, used);
-                    of_block(body, used);
+                    of_block(body, fills, used);
                 }
-                of_block(otherwise, used);
+                of_block(otherwise, fills, used);
             }
             Stmt::For { from, to, body, .. } => {
                 of_expression(from, used);
                 of_expression(to, used);
-                of_block(body, used);
+                of_block(body, fills, used);
             }
             Stmt::While { condition, body } => {
                 of_expression(condition, used);
-                of_block(body, used);
+                of_block(body, fills, used);
             }
         }
     }
