@@ -1,6 +1,8 @@
 # Runs under data/ are directories that hold a MANIFEST.
 RUNS := $(sort $(patsubst %/MANIFEST,%,$(wildcard data/*/*/MANIFEST)))
 RIGEL := target/release/rigel
+# The calibration whose table stands in the README, where one is committed.
+CALIBRATION := $(patsubst %/calibration.json,%,$(firstword $(wildcard data/sim/*/calibration.json)))
 
 .PHONY: reproduce redraw test
 
@@ -15,12 +17,14 @@ reproduce:
 	  $(RIGEL) report $$run --check; \
 	done
 	set -e; for run in $(firstword $(RUNS)); do $(RIGEL) report $$run --readme README.md --check; done
+	set -e; for made in $(CALIBRATION); do $(RIGEL) calibrate --from $$made --readme README.md --check; done
 
 # The same, writing what differs.
 redraw:
 	cargo build --release
 	set -e; for run in $(RUNS); do $(RIGEL) figures $$run; $(RIGEL) report $$run; done
 	set -e; for run in $(firstword $(RUNS)); do $(RIGEL) report $$run --readme README.md; done
+	set -e; for made in $(CALIBRATION); do $(RIGEL) calibrate --from $$made --readme README.md; done
 
 test:
 	cargo test --workspace

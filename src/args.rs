@@ -203,7 +203,7 @@ pub struct VerifyArgs {
 #[command(after_help = "\
 Examples:
   rigel compare before/ after/
-  rigel compare \"ampere mma f16 to f32\" \"hopper wgmma f16 to f32\"
+  rigel compare \"ampere f16 to f32\" \"hopper wgmma f16 to f32\"
   rigel compare before/models/UNIT-CELL.json after/models/UNIT-CELL.json
 
 Two runs: a number moved when its two 95 % intervals do not overlap; without two intervals a difference is not decidable. Exit \

@@ -56,7 +56,8 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
         let binary = Binary {
             commit: env!("RIGEL_COMMIT").to_owned(),
             dirty: env!("RIGEL_DIRTY").parse().ok(),
-            command: std::env::args().collect(),
+            // Where the binary lay says nothing of the calibration.
+            command: std::iter::once("rigel".to_owned()).chain(std::env::args().skip(1)).collect(),
             partition: String::new(),
         };
         let seconds = begun.elapsed().as_secs_f64();

@@ -40,7 +40,7 @@ impl Masks {
         // With one column for all rows where A's range is wide enough alone.
         let alone = a.top - a.least >= APART && b.top >= 0 && b.least <= 0;
         let least = if alone { a.least } else { a.least + b.least };
-        let unit = (mask - APART).max(least).max(c.normal);
+        let unit = (mask - APART).max(least).max(c.least);
         let needed = triple.c.precision().max(24) as i32 + 1 + (usize::BITS - k.leading_zeros()) as i32;
         if mask - unit < needed.min(APART) {
             return Err(refuse(&format!("a mask is {} places above a unit, and {k} units need {needed}", mask - unit)));
@@ -99,7 +99,6 @@ impl Masks {
 /// Powers of two that a format holds.
 struct Range {
     top: i32,
-    normal: i32,
     least: i32,
 }
 
@@ -107,7 +106,7 @@ impl Range {
     fn of(format: Format) -> Range {
         let log = |value: f64| value.log2().floor() as i32;
         let normal = log(format.min_normal());
-        Range { top: log(format.max_finite()), normal, least: normal - format.precision() as i32 + 1 }
+        Range { top: log(format.max_finite()), least: normal - format.precision() as i32 + 1 }
     }
 }
 
