@@ -14,7 +14,8 @@ reproduce:
 	  $(RIGEL) verify $$run; \
 	  python3 integrations/python/verify.py $$run; \
 	  $(RIGEL) figures $$run --check; \
-	  $(RIGEL) report $$run --check; \
+	  if grep -q 'rigel findings: begin' $$run/README.md; then $(RIGEL) report $$run --readme $$run/README.md --check; \
+	  else $(RIGEL) report $$run --check; fi; \
 	done
 	set -e; for run in $(firstword $(RUNS)); do $(RIGEL) report $$run --readme README.md --check; done
 	set -e; for made in $(CALIBRATION); do $(RIGEL) calibrate --from $$made --readme README.md --check; done
@@ -22,7 +23,11 @@ reproduce:
 # The same, writing what differs.
 redraw:
 	cargo build --release
-	set -e; for run in $(RUNS); do $(RIGEL) figures $$run; $(RIGEL) report $$run; done
+	set -e; for run in $(RUNS); do \
+	  $(RIGEL) figures $$run; \
+	  if grep -q 'rigel findings: begin' $$run/README.md; then $(RIGEL) report $$run --readme $$run/README.md; \
+	  else $(RIGEL) report $$run; fi; \
+	done
 	set -e; for run in $(firstword $(RUNS)); do $(RIGEL) report $$run --readme README.md; done
 	set -e; for made in $(CALIBRATION); do $(RIGEL) calibrate --from $$made --readme README.md; done
 

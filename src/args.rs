@@ -123,8 +123,9 @@ pub struct PlanArgs {
     #[arg(long, default_value = "", env = "RIGEL_FILTER", hide_default_value = true)]
     pub filter: String,
     /// Replace the values of an axis: shape=512,1024 recipe=uniform cache=cold path=tiled
-    /// "triple=f32,f32->f32"; of the probe types: types-shape=8,9 types-recipe=uniform. Give it once for each axis, or
-    /// several with `;` between them, as RIGEL_AXIS takes them: "shape=512;cache=cold".
+    /// "triple=f32,f32->f32"; of the probe types: types-shape=8,9 types-recipe=uniform; of single units:
+    /// validation=100000. Give it once for each axis, or several with `;` between them, as RIGEL_AXIS takes them:
+    /// "shape=512;cache=cold".
     #[arg(long = "axis", value_name = "NAME=V1,V2", env = "RIGEL_AXIS")]
     pub axes: Vec<String>,
     /// Seed instead of the plan's, of inputs and of the order of turns.

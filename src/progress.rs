@@ -11,12 +11,14 @@ use std::time::Duration;
 /// A bar on a terminal; elsewhere one line for each finished cell.
 pub struct Progress {
     bar: Option<ProgressBar>,
+    /// Rows that are there, and rows of the whole campaign.
+    rows: (usize, usize),
 }
 
 impl Progress {
     /// Looks at standard error to decide.
     pub fn new() -> Self {
-        Progress { bar: std::io::stderr().is_terminal().then(|| ProgressBar::new(0)) }
+        Progress { bar: std::io::stderr().is_terminal().then(|| ProgressBar::new(0)), rows: (0, 0) }
     }
 
     fn say(&self, text: &str) {
@@ -36,6 +38,7 @@ impl Progress {
 
 impl Observer for Progress {
     fn begin(&mut self, rows: usize, there: usize) {
+        self.rows = (there, rows);
         if let Some(bar) = &self.bar {
             bar.set_length(rows as u64);
             bar.set_position(there as u64);
@@ -50,13 +53,14 @@ impl Observer for Progress {
         }
     }
 
-    fn unit(&mut self, name: &str) {
+    fn piece(&mut self, name: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(name.to_owned());
         }
     }
 
     fn row(&mut self, row: &CellRow) {
+        self.rows.0 += 1;
         match &self.bar {
             Some(bar) => {
                 bar.inc(1);
@@ -64,7 +68,10 @@ impl Observer for Progress {
                     bar.println(line(row));
                 }
             }
-            None => crate::terminal::tell!("{}", line(row)),
+            None => {
+                let (there, rows) = self.rows;
+                crate::terminal::tell!("{there}/{} {}", rows.max(there), line(row));
+            }
         }
     }
 

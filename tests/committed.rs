@@ -31,6 +31,13 @@ fn committed_runs_verify_and_their_pages_and_figures_are_current() {
         rigel().current_dir(root()).arg("verify").arg(&run).assert().success();
         rigel().current_dir(root()).arg("figures").arg(&run).arg("--check").assert().success();
         rigel().current_dir(root()).arg("report").arg(&run).arg("--check").assert().success();
+        let readme = run.join("README.md");
+        let text = std::fs::read_to_string(root().join(&readme)).unwrap_or_default();
+        if text.contains("<!-- rigel findings: begin -->") {
+            let mut check = rigel();
+            check.current_dir(root()).arg("report").arg(&run).arg("--readme").arg(&readme).arg("--check");
+            check.assert().success();
+        }
     }
 }
 

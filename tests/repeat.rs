@@ -31,7 +31,7 @@ fn each_kind_of_block_is_repeated_alone() {
         }
         let cell = row["cell"].as_str().unwrap();
         let explained = stdout(&rigel().current_dir(&dir).args(["explain", "my run", cell]).output().unwrap());
-        let command = explained.split("repeat: rigel ").nth(1).unwrap().trim();
+        let command = explained.lines().find_map(|line| line.trim().strip_prefix("repeat: rigel ")).unwrap();
         let out = dir.path().join(command.split(" --out ").nth(1).unwrap());
         let shell = format!("'{}' {command}", assert_cmd::cargo::cargo_bin!("rigel").display());
         let mut again = std::process::Command::new("sh");

@@ -8,7 +8,7 @@ from run_files import Fault, text_of
 # Digest of the text of the input recipes that rigel_inputs.py follows.
 RECIPES = "a93f19ff97e80d053e75a9eb745b29f34c689204f1dab4d71134b3a7b887e52d"
 SCHEMA = 1
-WANTED = {"schema": int, "run": str, "plan_hash": str, "recipe_hash": str, "seed": int, "device": dict}
+WANTED = {"schema": int, "run": str, "kind": str, "plan_hash": str, "recipe_hash": str, "seed": int, "device": dict}
 
 
 def no_number(word):

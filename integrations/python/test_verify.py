@@ -9,6 +9,7 @@ Without one those tests are skipped, and say so.
 import contextlib
 import csv
 import io
+import json
 import os
 import random
 import shutil
@@ -32,6 +33,8 @@ RUNS = {
     "plain": ["--device", "sim:plain", "--filter", "matmul2d", "--axis", "shape=32", "--axis", "types-shape=8"],
     "liar": ["--device", "sim:liar", "--axis", "shape=32", "--axis", "types-shape=8",
              "--axis", "recipe=near-normal,zeros"],
+    "units": ["--preset", "units", "--device", "sim:" + os.path.join(ROOT, "tests", "units.toml"), "--filter", "well",
+              "--axis", "validation=6000"],
 }
 
 
@@ -102,6 +105,9 @@ def reseal(directory, evidence_of=()):
         start = f"{cell[0]},{cell[column('process')]},".encode()
         text = b"".join(line for name in ("samples.csv", "witness.csv")
                         for line in Lines(os.path.join(directory, name)) if line.startswith(start))
+        for name in sorted(records_of(directory, cell[0])):
+            with open(os.path.join(directory, name), "rb") as file:
+                text += file.read()
         key = (cell[0], cell[column("process")])
         edit_cell(directory, lambda f: (f[0], f[column("process")]) == key, evidence=blake3.hash_many([text])[0])
     with Lines(os.path.join(directory, "MANIFEST")) as lines:
@@ -109,6 +115,13 @@ def reseal(directory, evidence_of=()):
             name = lines[at].decode().split(",")[0]
             digest, feeds = digest_of(os.path.join(directory, name))
             lines[at] = f"{name},{feeds - 1 if name.endswith('.csv') else ''},{digest}\n".encode()
+
+
+def records_of(directory, cell):
+    """The files of a unit's cell."""
+    return [f"{folder}/{name}" for folder in ("models", "layouts", "conversions")
+            if os.path.isdir(os.path.join(directory, folder))
+            for name in os.listdir(os.path.join(directory, folder)) if f"-{cell}." in name]
 
 
 def timed(fields):
@@ -248,6 +261,85 @@ FORGED = [
 ]
 
 
+def unit_cell(probe, name):
+    return lambda fields: (fields[column("probe")], fields[column("tile")]) == (probe, name)
+
+
+def forged_record(probe, name, change, ending=".json"):
+    """A record that somebody changed who made every digest again."""
+    def spoil(directory):
+        cell = edit_cell(directory, unit_cell(probe, name))
+        path = next(os.path.join(directory, f) for f in records_of(directory, cell[0]) if f.endswith(ending))
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        if ending == ".json":
+            record = json.loads(text)
+            change(record)
+            text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+        else:
+            text = change(text)
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        reseal(directory, [cell])
+    return spoil
+
+
+def last_code(text):
+    """Codes of which the last has another last digit."""
+    return text[:-1] + ("1" if text[-1] != "1" else "2")
+
+
+def in_vector(key):
+    def change(record):
+        vector = record["vectors"][3]
+        vector["inputs"][key] = last_code(vector["inputs"][key])
+    return change
+
+
+def round_down(node):
+    """Every rounding of a model's steps becomes another one."""
+    for key, value in node.items() if isinstance(node, dict) else ():
+        if key == "rounding":
+            node[key] = "down"
+        round_down(value)
+
+
+def swapped_elements(text):
+    lines = text.split("\n")
+    (first, second) = (line.split(",") for line in lines[1:3])
+    first[3:], second[3:] = second[3:], first[3:]
+    lines[1:3] = [",".join(first), ",".join(second)]
+    return "\n".join(lines)
+
+
+WELL = "well: f16 to e4m3, saturating"
+# (name, change): both verifiers must say that the record contradicts itself.
+FORGED_RECORDS = [
+    ("an output", forged_record("arithmetic", "fma: one", lambda r: r["vectors"][3].update(
+        d=last_code(r["vectors"][3]["d"])))),
+    ("an output that the model is said to miss", forged_record("arithmetic", "fma: one", lambda r: r["vectors"][3].update(
+        d="1", model=r["vectors"][3]["d"]))),
+    ("an input of A", forged_record("arithmetic", "fma: one", in_vector("a"))),
+    ("an input c", forged_record("arithmetic", "fma: one", in_vector("c"))),
+    ("a dropped vector", forged_record("arithmetic", "fma: one", lambda r: r["vectors"].pop())),
+    ("a rounding", forged_record("arithmetic", "fma: one", lambda r: round_down(r["model"]["body"]))),
+    ("mismatches", forged_record("arithmetic", "fma: one", lambda r: r["validation"]["distributions"][2].update(
+        mismatches=3))),
+    ("a bound", forged_record("arithmetic", "fma: one", lambda r: r["validation"]["distributions"][2].update(bound=1e-9))),
+    ("no validation", forged_record("arithmetic", "fma: one", lambda r: r.update(validation=None))),
+    ("a claim", forged_record("arithmetic", "integers", lambda r: r.update(claim="inexact"))),
+    ("measured instead of simulated", forged_record("arithmetic", "fma: one", lambda r: r["origin"].update(
+        kind="measured"))),
+    ("a driver", forged_record("layout", "integers", lambda r: r["origin"].update(driver="another"))),
+    ("a map", forged_record("layout", "integers", swapped_elements, ".csv")),
+    ("a launch", forged_record("layout", "integers", lambda r: r["sample"][1].update(
+        d="7" + r["sample"][1]["d"][1:]))),
+    ("a rule", forged_record("specials", WELL, lambda r: r["rule"].update(overflow="ieee"))),
+    ("a converted code", forged_record("specials", WELL, lambda r: r.update(converted=last_code(r["converted"])))),
+    ("deviating codes", forged_record("specials", WELL, lambda r: r.update(deviating=4))),
+]
+
+
 @unittest.skipUnless(rigel(), "skipped: no rigel binary; build one or name it in RIGEL")
 class BothVerifiers(unittest.TestCase):
     @classmethod
@@ -304,6 +396,18 @@ class BothVerifiers(unittest.TestCase):
                 self.assertIn([check, "no"], words, text)
                 code, text = rust_says(directory)
                 self.assertEqual(code, 1, text)
+                shutil.rmtree(directory)
+
+    def test_both_refuse_a_forged_record_of_a_unit(self):
+        for name, spoil in FORGED_RECORDS:
+            with self.subTest(name):
+                directory = tempfile.mkdtemp(dir=self.folder.name)
+                shutil.copytree(self.run_named("units"), directory, dirs_exist_ok=True)
+                spoil(directory)
+                for says in (python_says, rust_says):
+                    code, text = says(directory)
+                    self.assertEqual(code, 1, f"{says.__name__}: {text}")
+                    self.assertTrue(any(folder in text for folder in ("models/", "layouts/", "conversions/")), text)
                 shutil.rmtree(directory)
 
     def test_both_refuse_any_changed_byte(self):

@@ -12,6 +12,7 @@ Checks, one line each:
                 axes; keys are unique
     evidence    the lines of samples.csv and witness.csv behind each cell row have the digest that the row states
     statistics  repetitions, warm-up, median, 95 % interval, autocorrelation, effective n and clock follow from samples
+    units       models, maps and conversions of single units give the outputs of their sampled vectors, launches and codes
     gates       error, ulps, tolerance, outcome and reason follow from witness elements, whose inputs are remade from
                 the seed and multiplied exactly
 
@@ -32,8 +33,9 @@ from fact_rows import FACTS, POWER, check_fact, check_reading
 from input_lines import Inputs
 from provenance import RECIPES, numbers_of, record_of
 from run_files import Fault, Lines, NotARun, digest_of, fields_of, listing, manifest_of, opened, text_of
+from unit_records import Records, files_of
 
-CHECKS = ("files", "provenance", "rows", "evidence", "statistics", "gates")
+CHECKS = ("files", "provenance", "rows", "evidence", "statistics", "units", "gates")
 SHOWN, BATCH = 1000, 1 << 19
 
 
@@ -45,6 +47,7 @@ class Verification:
         self.items = dict.fromkeys(CHECKS, None)
         self.failures = {check: [] for check in CHECKS}
         self.manifest, self.plan, self.cells, self.spans = {}, {}, [], {}
+        self.of_units, self.unevaluated = set(), {}
 
     def path(self, name):
         return os.path.join(self.directory, *name.split("/"))
@@ -55,7 +58,7 @@ class Verification:
     def run(self):
         """Makes the checks; a fault of one keeps those from being made that rest on it."""
         steps = (("files", self.files), ("provenance", self.provenance), ("rows", self.rows),
-                 ("evidence", self.evidence), ("gates", self.gates))
+                 ("evidence", self.evidence), ("units", self.units), ("gates", self.gates))
         for check, step in steps:
             try:
                 step()
@@ -84,8 +87,8 @@ class Verification:
         for name in sorted(set(self.manifest) - record):
             self.say("files", name, None, "is missing")
         self.records = sorted(name for name in record if name == "run.json" or name.startswith("runs/"))
-        layouts = sorted(name for name in record if name.startswith("layouts/"))
-        for name in ["plan.toml", *self.records, *layouts]:
+        self.of_units = {name for name in record if "/" in name and not name.startswith("runs/")}
+        for name in ["plan.toml", *self.records, *sorted(self.of_units)]:
             digest, feeds = digest_of(self.path(name))
             self.digest(name, digest, max(0, feeds - 1) if name.endswith(".csv") else None)
 
@@ -93,10 +96,11 @@ class Verification:
         text = text_of(self.path("plan.toml"))
         plan_hash = hash_many([text.encode()])[0]
         self.plan = numbers_of(text)
-        self.items["provenance"], self.origins = len(self.records), {}
+        self.items["provenance"], self.origins, self.kinds = len(self.records), {}, {}
         for name in self.records:
             record = record_of(self.path(name), name)
             self.origins[record["run"]] = (record["device"]["id"], record["device"]["driver"])
+            self.kinds[record["run"]] = record["kind"]
             if record["plan_hash"] != plan_hash:
                 what = f"its hash is `{plan_hash}`, {name} states `{record['plan_hash']}`: the plan is another one"
                 raise Fault(self.path("plan.toml"), None, what)
@@ -140,6 +144,9 @@ class Verification:
                 text += witness_group.text
                 self.spans[key] = (witness_group.offset, len(witness_group.text))
                 witness_group = next(witness, None)
+            for name in files_of(cell):
+                if name in self.of_units:
+                    text += text_of(self.path(name)).encode()
             self.statistics(cell, times, clocks)
             waiting.append((cell, text))
             size += len(text)
@@ -153,7 +160,8 @@ class Verification:
     def hold(self, waiting):
         for (cell, _), found in zip(waiting, hash_many([text for _, text in waiting])):
             if found != cell.evidence:
-                what = f"evidence is `{cell.evidence}`; its lines of samples.csv and witness.csv have `{found}`"
+                behind = ", ".join(files_of(cell)) or "its lines of samples.csv and witness.csv"
+                what = f"evidence is `{cell.evidence}`; {behind} have `{found}`"
                 self.say("evidence", "cells.csv", cell.line, what)
 
     def statistics(self, cell, times, clocks):
@@ -187,6 +195,18 @@ class Verification:
         if wrong:
             self.say(check, "cells.csv", cell.line, "; ".join(wrong))
 
+    def units(self):
+        records = Records(self.path, self.kinds)
+        strangers = self.of_units.difference(*(files_of(cell) for cell in self.cells))
+        for name in sorted(strangers):
+            self.say("files", name, None, "belongs to no row of cells.csv")
+        for cell in self.cells:
+            records.check(cell)
+        self.items["units"] = records.items
+        for name, what in records.flaws:
+            self.say("units", name, None, what)
+        self.unevaluated = records.unevaluated
+
     def gates(self):
         self.items["gates"] = len(self.cells)
         siblings = {}
@@ -211,6 +231,8 @@ class Verification:
             self.differ("gates", cell, columns)
             if cell.gate == "" and judged:
                 self.say("gates", "cells.csv", cell.line, f"outcome is `{cell.outcome}` without a gate")
+            if cell.outcome in ("exact", "inexact") and cell.work not in ("unit", "conversion"):
+                self.say("gates", "cells.csv", cell.line, f"outcome is `{cell.outcome}`, which only a unit has")
             fine = ((cell.outcome, cell.reason) == ("right", "")
                     or cell.outcome == "wrong" and cell.reason.startswith("accumulators: "))
             if cell.gate == "accumulators" and not fine:
@@ -253,7 +275,12 @@ class Verification:
         for check in CHECKS:
             failures, items = self.failures[check], self.items[check]
             word = "no" if failures else "not made" if items is None else "yes"
+            if check == "units" and items == 0 and not failures:
+                continue
             lines.append(f"{self.directory}  {check:<10}  {items or 0:>7}  {word}")
+            if check == "units":
+                lines += [f"{self.directory}: {count} sampled outputs are not evaluated here: {reason}"
+                          for reason, count in sorted(self.unevaluated.items())]
             lines += map(str, failures[:SHOWN])
             if len(failures) > SHOWN:
                 lines.append(f"{self.directory}: {len(failures) - SHOWN} further failures of {check} are not shown")

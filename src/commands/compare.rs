@@ -21,6 +21,7 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
         crate::terminal::tell!("note: {name} differs: {a} / {b}");
     }
     match Form::of(args.format) {
+        None if result.differences.is_empty() => {}
         None => table(&result.differences)?,
         Some(form) => records(&result.differences, form)?,
     }
@@ -102,7 +103,7 @@ fn circumstances(old: &Run, new: &Run) -> Vec<(&'static str, String, String)> {
         ("device", &a.device.id, &b.device.id),
         ("driver", &a.device.driver, &b.device.driver),
         ("toolchain", &a.device.toolchain, &b.device.toolchain),
-        ("kernels", &a.device.kernels, &b.device.kernels),
+        ("kernel source", &a.device.kernels, &b.device.kernels),
         ("commit", &a.commit, &b.commit),
         ("plan", &a.plan_hash, &b.plan_hash),
     ];

@@ -6,7 +6,7 @@ use crate::exit::{Exit, failure};
 use crate::terminal::{bold, faint};
 use rigel_ledger::rows::{Work, name_of};
 use rigel_ledger::store::{Run, Samples};
-use rigel_ledger::units::{UnitRecord, Vector, files_of};
+use rigel_ledger::units::{UnitRecord, Vector, files_of, folder};
 use rigel_ledger::{CellId, CellRow, FactRow};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -27,8 +27,8 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
         if rows.is_empty() {
             return Err(failure(Exit::NothingSelected, format!("no cell {id} in {}", args.run.display())));
         }
-        cells(&mut out, &run, &rows, &samples)?;
         writeln!(out, "{}", repeat(&run, rows[0]))?;
+        cells(&mut out, &run, &rows, &samples)?;
         return Ok(Exit::Fine);
     }
     let subjects = subjects(&run, &args.what);
@@ -72,7 +72,7 @@ fn subject(
         facts.iter().partition(|f| f.name.starts_with("verdict."));
     for fact in verdicts.into_iter().chain(others) {
         let at = fact.shape.map(|s| format!(" at {s}")).unwrap_or_default();
-        writeln!(out, "  {:<24} {}{at}", fact.name, value(fact))?;
+        writeln!(out, "  {:<24} {}{at}", fact.name, told(fact))?;
         if !fact.words.is_empty() {
             writeln!(out, "  {:<24} {}", "", faint(&fact.words))?;
         }
@@ -84,10 +84,10 @@ fn subject(
         .iter()
         .filter(|r| evidence.contains(&r.cell) && is_about(r, path) && r.triple.to_string() == triple)
         .collect();
-    cells(out, run, &rows, samples)?;
     if let Some(row) = rows.iter().find(|row| row.work != Work::Rung).or(rows.first()) {
         writeln!(out, "{}", repeat(run, row))?;
     }
+    cells(out, run, &rows, samples)?;
     writeln!(out)
 }
 
@@ -128,6 +128,18 @@ fn cells(out: &mut impl Write, run: &Run, rows: &[&CellRow], samples: &Samples) 
         writeln!(out, "    {}", faint(&format!("time_ns: {}{more}", first.join(", "))))?;
     }
     Ok(())
+}
+
+/// The value of a fact; of a unit's as it stands in the file, for counts and bounds are read digit by digit.
+fn told(fact: &FactRow) -> String {
+    if folder(fact.probe).is_none() {
+        return value(fact);
+    }
+    let interval = match (fact.low, fact.high) {
+        (Some(low), Some(high)) => format!(" [{low}, {high:.1e}]"),
+        _ => String::new(),
+    };
+    format!("{}{interval} {}", fact.value, fact.unit).trim_end().to_owned()
 }
 
 /// Whether a row is of a path, or of the unit that `path/unit` names.

@@ -86,7 +86,7 @@ fn parquet(run: &Run, out: Option<&Path>) -> anyhow::Result<()> {
         let (mut clocks, mut clock_levels) = (Vec::new(), Vec::new());
         for row in rows {
             let Some(slice) = samples.of(row.cell, row.process) else { continue };
-            for (index, time) in slice.times.iter().enumerate() {
+            for ((index, time), clock) in slice.times.iter().enumerate().zip(slice.each_clock()) {
                 texts[0].push(row.cell.to_string().into_bytes().into());
                 texts[1].push(row.path.clone().into_bytes().into());
                 texts[2].push(row.triple.to_string().into_bytes().into());
@@ -95,7 +95,6 @@ fn parquet(run: &Run, out: Option<&Path>) -> anyhow::Result<()> {
                 processes.push(row.process as i32);
                 indices.push(index as i32);
                 times.push(time.ns());
-                let clock = slice.clock(index);
                 clock_levels.push(i16::from(clock.is_some()));
                 clocks.extend(clock.map(|c| c.0 as i32));
             }

@@ -6,50 +6,50 @@ use super::table::{Table, duration, engineering, memory};
 use crate::args::PlanArgs;
 use crate::exit::{Exit, failure};
 use rigel_ledger::rows::{CacheState, Identity, name_of};
-use rigel_study::estimate::{Estimate, estimate, estimate_unit};
-use rigel_study::units::{Expansion, Unit};
+use rigel_study::estimate::{Estimate, estimate, estimate_piece};
+use rigel_study::pieces::{Expansion, Piece};
 
 /// Blocks that a warning names before the rest is counted.
 const MOST_WARNINGS: usize = 4;
 
-/// Lists units and cells.
+/// Lists pieces and cells.
 pub fn list(args: &PlanArgs) -> anyhow::Result<Exit> {
     let planned = planning::resolve(args)?;
-    let units = planning::units(args, &planned);
-    if units.is_empty() {
+    let pieces = planning::pieces(args, &planned);
+    if pieces.is_empty() {
         return Err(failure(Exit::NothingSelected, nothing(args, &planned)));
     }
     if args.estimate {
-        estimates(args, &planned, &units)?
+        estimates(args, &planned, &pieces)?
     } else {
-        cells(args, &planned, &units)?
+        cells(args, &planned, &pieces)?
     }
     Ok(Exit::Fine)
 }
 
-fn cells(args: &PlanArgs, planned: &Planned, units: &[Unit]) -> anyhow::Result<()> {
-    let cells = units.iter().flat_map(|unit| unit.cells().iter().map(move |cell| (unit, cell)));
-    let processes = |unit: &Unit| match unit {
-        Unit::Block { .. } => planned.plan.sampling.processes,
-        Unit::Climb { .. } | Unit::Meters { .. } | Unit::Instruction { .. } => 1,
-        Unit::Absent { .. } => 0,
+fn cells(args: &PlanArgs, planned: &Planned, pieces: &[Piece]) -> anyhow::Result<()> {
+    let cells = pieces.iter().flat_map(|piece| piece.cells().iter().map(move |cell| (piece, cell)));
+    let processes = |piece: &Piece| match piece {
+        Piece::Block { .. } => planned.plan.sampling.processes,
+        Piece::Climb { .. } | Piece::Meters { .. } | Piece::Instruction { .. } => 1,
+        Piece::Absent { .. } => 0,
     };
-    let absent = |unit: &Unit| match unit {
-        Unit::Absent { reason, .. } => reason.clone(),
+    let absent = |piece: &Piece| match piece {
+        Piece::Absent { reason, .. } => reason.clone(),
         _ => String::new(),
     };
     let Some(form) = Form::of(args.format) else {
         let mut table = Table::new(&["block", "work", "path", "types", "shape", "recipe", "processes", "note"]);
-        for (unit, cell) in cells {
-            let reason = absent(unit);
+        for (piece, cell) in cells {
+            let reason = absent(piece);
             table.row([
-                unit.name(),
+                piece.name(),
                 name_of(&cell.work),
                 cell.path.clone(),
                 cell.triple.to_string(),
                 cell.shape.map(|s| s.to_string()).unwrap_or_else(|| cell.tile.clone()),
                 cell.recipe.map(|r| r.to_string()).unwrap_or_default(),
-                processes(unit).to_string(),
+                processes(piece).to_string(),
                 if reason.is_empty() { reason } else { format!("absent: {reason}") },
             ]);
         }
@@ -58,10 +58,10 @@ fn cells(args: &PlanArgs, planned: &Planned, units: &[Unit]) -> anyhow::Result<(
     let columns =
         ["block", "work", "path", "triple", "shape", "tile", "recipe", "seed", "cache", "processes", "absent_reason"];
     let mut records = Records::new(columns);
-    for (unit, cell) in cells {
+    for (piece, cell) in cells {
         let Identity { work, path, triple, shape, tile, recipe, seed, cache, .. } = cell;
         records.row([
-            unit.name().into(),
+            piece.name().into(),
             name_of(work).into(),
             path.as_str().into(),
             triple.to_string().into(),
@@ -70,15 +70,15 @@ fn cells(args: &PlanArgs, planned: &Planned, units: &[Unit]) -> anyhow::Result<(
             recipe.map(|r| r.to_string()).into(),
             (*seed).into(),
             (*cache != CacheState::None).then(|| name_of(cache)).into(),
-            processes(unit).into(),
-            absent(unit).into(),
+            processes(piece).into(),
+            absent(piece).into(),
         ]);
     }
     records.print(form)
 }
 
-/// One line for each unit; for people, ladders together and the whole below.
-fn estimates(args: &PlanArgs, planned: &Planned, units: &[Unit]) -> anyhow::Result<()> {
+/// One line for each piece; for people, ladders together and the whole below.
+fn estimates(args: &PlanArgs, planned: &Planned, pieces: &[Piece]) -> anyhow::Result<()> {
     let expansion = Expansion::new(&planned.plan, planned.device.as_ref());
     let Some(form) = Form::of(args.format) else {
         let mut table = Table::new(&["block", "rows", "samples", "files", "time", "memory"]);
@@ -92,32 +92,32 @@ fn estimates(args: &PlanArgs, planned: &Planned, units: &[Unit]) -> anyhow::Resu
                 memory(e.memory_bytes),
             ]);
         };
-        let (blocks, others): (Vec<Unit>, Vec<Unit>) =
-            units.iter().cloned().partition(|unit| matches!(unit, Unit::Block { .. }));
+        let (blocks, others): (Vec<Piece>, Vec<Piece>) =
+            pieces.iter().cloned().partition(|piece| matches!(piece, Piece::Block { .. }));
         if !others.is_empty() {
             line(format!("ladders ({})", others.len()), estimate(&expansion, &others));
         }
-        blocks.iter().for_each(|unit| line(unit.name(), estimate_unit(&expansion, unit)));
-        line("all".into(), estimate(&expansion, units));
+        blocks.iter().for_each(|piece| line(piece.name(), estimate_piece(&expansion, piece)));
+        line("all".into(), estimate(&expansion, pieces));
         table.print()?;
-        warn(planned, units);
+        warn(planned, pieces);
         return Ok(());
     };
     let mut records = Records::new(["block", "rows", "samples", "file_bytes", "time_s", "memory_bytes"]);
-    for unit in units {
-        let e = estimate_unit(&expansion, unit);
+    for piece in pieces {
+        let e = estimate_piece(&expansion, piece);
         let fields = [e.rows.into(), e.samples.into(), e.bytes.into(), e.seconds.into(), e.memory_bytes.into()];
         let [rows, samples, bytes, seconds, memory] = fields;
-        records.row([unit.name().into(), rows, samples, bytes, seconds, memory]);
+        records.row([piece.name().into(), rows, samples, bytes, seconds, memory]);
     }
     records.print(form)?;
-    warn(planned, units);
+    warn(planned, pieces);
     Ok(())
 }
 
 /// Says on standard error which blocks will probably not fit into memory.
-pub fn warn(planned: &Planned, units: &[Unit]) {
-    let warnings = super::memory::warnings(planned, units);
+pub fn warn(planned: &Planned, pieces: &[Piece]) {
+    let warnings = super::memory::warnings(planned, pieces);
     for warning in warnings.iter().take(MOST_WARNINGS) {
         crate::terminal::tell!("{} {warning}", crate::terminal::warning());
     }

@@ -3,11 +3,11 @@
 use super::planning::Planned;
 use super::table::memory;
 use rigel_study::estimate::memory_bytes;
-use rigel_study::units::Unit;
+use rigel_study::pieces::Piece;
 
-/// One warning line for each unit that will probably not fit. It is still run: what goes over the plan's limit becomes a row
+/// One warning line for each piece that will probably not fit. It is still run: what goes over the plan's limit becomes a row
 /// `out-of-memory`, and what the system ends for want of memory one that says `crashed`.
-pub fn warnings(planned: &Planned, units: &[Unit]) -> Vec<String> {
+pub fn warnings(planned: &Planned, pieces: &[Piece]) -> Vec<String> {
     let plan = &planned.plan;
     let limit = plan.limits.memory_mib.saturating_mul(1 << 20);
     let bounds = [(machine(), "this machine has"), (limit, "limits.memory_mib of the plan allows")];
@@ -15,13 +15,13 @@ pub fn warnings(planned: &Planned, units: &[Unit]) -> Vec<String> {
     else {
         return Vec::new();
     };
-    let needs = units.iter().map(|unit| (unit, memory_bytes(unit, plan.thresholds.full_check)));
+    let needs = pieces.iter().map(|piece| (piece, memory_bytes(piece, plan.thresholds.full_check)));
     let row = if bound == limit { "out-of-memory" } else { "crashed" };
-    let warning = |(unit, needed): (&Unit, u64)| {
+    let warning = |(piece, needed): (&Piece, u64)| {
         format!(
             "block {} needs about {} of memory, and {whose} {}; cells that do not fit become rows `{row}`. Fewer cells a \
              block need less: --filter, or smaller --axis shape",
-            unit.name(),
+            piece.name(),
             memory(needed),
             memory(bound)
         )

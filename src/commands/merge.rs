@@ -8,7 +8,7 @@ use rigel_ledger::Provenance;
 use rigel_ledger::parts::missing_parts;
 use rigel_ledger::store::{Run, integrity};
 use rigel_study::missing::{Missing, missing};
-use rigel_study::units::Expansion;
+use rigel_study::pieces::Expansion;
 
 /// Joins shards; the exit code is 5 when cells of the plan have no row.
 pub fn merge(args: &MergeArgs) -> anyhow::Result<Exit> {
@@ -48,13 +48,13 @@ fn count(run: &Run) -> Option<Missing> {
     if (&found.id, &found.driver) != (&recorded.id, &recorded.driver) {
         return None;
     }
-    let units = Expansion::new(run.plan(), device.as_ref()).units();
-    Some(missing(&units, run.cells(), run.plan().sampling.processes))
+    let pieces = Expansion::new(run.plan(), device.as_ref()).pieces();
+    Some(missing(&pieces, run.cells(), run.plan().sampling.processes))
 }
 
 fn say(missing: &Missing) {
     let (total, rows) = (missing.total(), missing.rows);
-    tell!("{total} of {rows} rows of the plan are missing, in {} blocks and ladders", missing.units.len());
+    tell!("{total} of {rows} rows of the plan are missing, in {} blocks and ladders", missing.pieces.len());
     let processes = missing.by_process.iter().enumerate().filter(|(_, cells)| **cells > 0);
     let processes: Vec<String> = processes.map(|(process, cells)| format!("process {process}: {cells}")).collect();
     tell!("cells without a row by process: {}", processes.join(", "));

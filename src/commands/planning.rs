@@ -6,7 +6,7 @@ use rigel_device::Device;
 use rigel_ledger::Plan;
 use rigel_ledger::plan::PlanFault;
 use rigel_ledger::rows::name_of;
-use rigel_study::units::{Expansion, Unit, offered_probes};
+use rigel_study::pieces::{Expansion, Piece, offered_probes};
 use rigel_study::{presets, select};
 use std::io::Read;
 use std::path::Path;
@@ -83,6 +83,7 @@ fn blamed(fault: PlanFault) -> String {
         "select.triples" => "--axis triple",
         "types.shapes" => "--axis types-shape",
         "types.recipes" => "--axis types-recipe",
+        "units.validation" => "--axis validation",
         "throughput.shapes" => "--axis shape",
         "throughput.recipes" => "--axis recipe",
         "throughput.caches" => "--axis cache",
@@ -132,14 +133,15 @@ pub fn part(args: &PlanArgs) -> String {
     block.or_else(|| args.partition.map(|p| p.to_string())).unwrap_or_default()
 }
 
-/// The units of a plan on a device, in this shard or of this block.
-pub fn units(args: &PlanArgs, planned: &Planned) -> Vec<Unit> {
+/// The pieces of a plan on a device, in this shard or of this block.
+pub fn pieces(args: &PlanArgs, planned: &Planned) -> Vec<Piece> {
     let expansion = Expansion::new(&planned.plan, planned.device.as_ref());
-    let units = expansion.units();
-    let takes = |i: usize, unit: &Unit| {
-        args.partition.is_none_or(|shard| shard.takes(i)) && args.block.as_ref().is_none_or(|name| unit.name() == *name)
+    let pieces = expansion.pieces();
+    let takes = |i: usize, piece: &Piece| {
+        args.partition.is_none_or(|shard| shard.takes(i))
+            && args.block.as_ref().is_none_or(|name| piece.name() == *name)
     };
-    units.into_iter().enumerate().filter(|(i, unit)| takes(*i, unit)).map(|(_, unit)| unit).collect()
+    pieces.into_iter().enumerate().filter(|(i, piece)| takes(*i, piece)).map(|(_, piece)| piece).collect()
 }
 
 #[cfg(test)]

@@ -2,11 +2,15 @@
 
 use super::figures::put;
 use super::records::Form;
+use super::table::Table;
 use crate::args::{Format, ReportArgs};
 use crate::exit::{Exit, failure};
 use anyhow::Context;
+use rigel_ledger::Probe;
+use rigel_ledger::rows::name_of;
 use rigel_ledger::store::Run;
 use rigel_report::{Files, Source, VerdictTable};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
@@ -71,8 +75,38 @@ pub fn print_verdicts(run: &Run, format: Format) -> anyhow::Result<()> {
     if let Some(form) = Form::of(format) {
         return super::verdicts::print(run, form);
     }
-    let verdicts = with_source(run, |source| Ok(VerdictTable::new(source)))?;
-    Ok(std::io::stdout().lock().write_all(verdicts.text().as_bytes())?)
+    let (products, verdicts) = with_source(run, |source| Ok((source.asks_products(), VerdictTable::new(source))))?;
+    if products {
+        std::io::stdout().lock().write_all(verdicts.text().as_bytes())?;
+    }
+    units(run)
+}
+
+/// Prints what was found of single units, a line a unit or conversion; nothing for a run that asked none.
+fn units(run: &Run) -> anyhow::Result<()> {
+    let mut lines: BTreeMap<(String, String), [Vec<String>; 3]> = BTreeMap::new();
+    for row in run.cells() {
+        let (column, name) = match row.probe {
+            Probe::Arithmetic => (0, row.tile.as_str()),
+            Probe::Layout => (1, row.tile.as_str()),
+            Probe::Specials => (2, row.tile.strip_suffix(".a").or(row.tile.strip_suffix(".b")).unwrap_or(&row.tile)),
+            _ => continue,
+        };
+        let said = name_of(&row.outcome).replace('-', " ");
+        let line = lines.entry((format!("{}/{name}", row.path), row.triple.pretty())).or_default();
+        if !line[column].contains(&said) {
+            line[column].push(said);
+        }
+    }
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new(&["unit", "types", "arithmetic", "layout", "codes"]);
+    for ((unit, types), said) in lines {
+        let [arithmetic, layout, codes] = said.map(|words| words.join(", "));
+        table.row([unit, types, arithmetic, layout, codes]);
+    }
+    table.print()
 }
 
 #[cfg(test)]

@@ -24,11 +24,11 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let fail_on = FailOn::new(&args.fail_on)?;
     let mut planned = planning::resolve(&args.plan)?;
-    let units = planning::units(&args.plan, &planned);
+    let pieces = planning::pieces(&args.plan, &planned);
     let nothing = match (&args.plan.block, args.plan.partition) {
-        (Some(_), _) => units.is_empty(),
+        (Some(_), _) => pieces.is_empty(),
         (None, Some(_)) => false,
-        (None, None) => units.iter().all(|u| matches!(u, rigel_study::units::Unit::Absent { .. })),
+        (None, None) => pieces.iter().all(|u| matches!(u, rigel_study::pieces::Piece::Absent { .. })),
     };
     if nothing {
         return Err(failure(Exit::NothingSelected, list::nothing(&args.plan, &planned)));
@@ -36,7 +36,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     if args.dry_run || args.plan.estimate {
         return list::list(&args.plan);
     }
-    list::warn(&planned, &units);
+    list::warn(&planned, &pieces);
     let out = args.out.clone().unwrap_or_else(|| default_out(args, &planned));
     let provenance = provenance(args, &mut planned);
     let _alone = DeviceLock::of(&provenance).map_err(|busy| failure(Exit::Busy, busy))?;
@@ -50,7 +50,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         selector: &args.plan.device,
         device,
         run: writer.provenance().run.clone(),
-        units,
+        pieces,
         workers: Workers { command: &worker_command, interrupted: &|| presses.load(Ordering::Relaxed) > 1 },
         stop_soon: &|| soon.load(Ordering::Relaxed) > 0,
         writer,

@@ -6,6 +6,7 @@ pub mod backends;
 pub mod contract;
 pub mod cpu;
 pub mod cuda;
+pub mod metal;
 pub mod meters;
 pub mod sim;
 pub mod unit;

@@ -2,7 +2,7 @@
 //!
 //! The kernel clears memory page by page when it is touched first. For two outputs of 32 MiB in pages of 4 KiB that is a
 //! tenth of the time of a product; in pages of 2 MiB, where the system grants them on advice (Linux), far less. Without that
-//! advice, or below [`LARGE`], a plane is an ordinary vector.
+//! advice, or below 4 MiB, a plane is an ordinary vector.
 
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 /// Bytes from which pages of 2 MiB are asked for.
+#[cfg(target_os = "linux")]
 const LARGE: usize = 4 << 20;
 
 /// The elements of a row-major matrix of 8-byte numbers (f64, i64, u64), all zero at first; read and written as a slice.

@@ -1,23 +1,26 @@
 //! How does a plan become a sealed run, through crashes, hangs, interrupts and resumes?
 
+mod instruction;
+
+use crate::deaths::{culprit_row, no_result};
 use crate::missing::missing;
 use crate::order::{Event, Job, Measured, MeterReading, Order, SOLO, Stage};
+use crate::pieces::Piece;
 use crate::resume;
 use crate::spent::Spent;
 use crate::supervisor::{End, SupervisorError, Workers};
-use crate::units::Unit;
 use rigel_ledger::plan::Plan;
-use rigel_ledger::rows::{Bits, CellId, CellRow, Identity, Outcome, PowerRow, SampleRow, WitnessRow, Work};
+use rigel_ledger::rows::{CellId, CellRow, Identity, Outcome, PowerRow, SampleRow, WitnessRow, Work};
 use rigel_ledger::store::{RunWriter, StoreError};
 use rigel_ledger::units::UnitRecord;
-use rigel_numerics::{Megahertz, Time, random};
+use rigel_numerics::random;
 
 /// Who watches.
 pub trait Observer {
     /// The campaign is about to begin with so many rows to come, so many of which are there already.
     fn begin(&mut self, rows: usize, there: usize);
-    /// A unit is worked on.
-    fn unit(&mut self, name: &str);
+    /// A piece is worked on.
+    fn piece(&mut self, name: &str);
     /// A row is on disk.
     fn row(&mut self, row: &CellRow);
     /// Something that a user should know and that no row says.
@@ -46,7 +49,7 @@ pub enum Ended {
     Interrupted,
     /// The device stopped answering; later cells have no rows.
     DeviceLost,
-    /// So many cells have no row although every unit was worked on.
+    /// So many cells have no row although every piece was worked on.
     Incomplete(usize),
 }
 
@@ -60,8 +63,8 @@ pub struct Campaign<'a> {
     pub device: (String, String),
     /// Run id, for rows.
     pub run: String,
-    /// Units of this shard, in order.
-    pub units: Vec<Unit>,
+    /// Pieces of this shard, in order.
+    pub pieces: Vec<Piece>,
     /// Worker processes.
     pub workers: Workers<'a>,
     /// Whether the user asked to stop after the process in hand.
@@ -99,43 +102,43 @@ impl Attempt {
 }
 
 impl Campaign<'_> {
-    /// Runs every unit that has rows missing.
+    /// Runs every piece that has rows missing.
     pub fn run(mut self) -> Result<(Ended, RunWriter), CampaignError> {
         let begun = std::time::Instant::now();
-        let ended = self.units_in_order();
+        let ended = self.pieces_in_order();
         self.observer.spent(begun.elapsed(), &self.spent);
         Ok((ended?, self.writer))
     }
 
-    fn units_in_order(&mut self) -> Result<Ended, CampaignError> {
+    fn pieces_in_order(&mut self) -> Result<Ended, CampaignError> {
         let processes = self.plan.sampling.processes;
-        let units = std::mem::take(&mut self.units);
-        let total = units.iter().map(|u| u.rows(processes)).sum();
+        let pieces = std::mem::take(&mut self.pieces);
+        let total = pieces.iter().map(|piece| piece.rows(processes)).sum();
         self.observer.begin(total, self.writer.cells().len());
-        for unit in &units {
+        for piece in &pieces {
             if (self.stop_soon)() {
                 return Ok(Ended::Interrupted);
             }
-            let ended = match unit {
-                Unit::Absent { cell, reason } => self.absent(unit, cell, reason)?,
-                Unit::Climb { cells } => self.climb(unit, cells)?,
-                Unit::Block { id, cells } => self.block(id, cells)?,
-                Unit::Meters { cells } => self.meters(cells)?,
-                Unit::Instruction { cell } => self.instruction(&unit.name(), cell)?,
+            let ended = match piece {
+                Piece::Absent { cell, reason } => self.absent(piece, cell, reason)?,
+                Piece::Climb { cells } => self.climb(piece, cells)?,
+                Piece::Block { id, cells } => self.block(id, cells)?,
+                Piece::Meters { cells } => self.meters(cells)?,
+                Piece::Instruction { cell } => self.instruction(&piece.name(), cell)?,
             };
             if ended != Ended::Complete {
                 return Ok(ended);
             }
         }
-        let missing = missing(&units, self.writer.cells(), processes).total();
+        let missing = missing(&pieces, self.writer.cells(), processes).total();
         Ok(if missing == 0 { Ended::Complete } else { Ended::Incomplete(missing) })
     }
 
-    fn absent(&mut self, unit: &Unit, cell: &Identity, reason: &str) -> Result<Ended, CampaignError> {
+    fn absent(&mut self, piece: &Piece, cell: &Identity, reason: &str) -> Result<Ended, CampaignError> {
         if !self.has_row(cell, 0) {
             let mut row = CellRow::blank(cell, 0);
             (row.outcome, row.reason) = (Outcome::Absent, reason.to_owned());
-            self.append_all(&unit.name(), vec![(row, vec![], vec![])])?;
+            self.append_all(&piece.name(), vec![(row, vec![], vec![])])?;
         }
         Ok(Ended::Complete)
     }
@@ -145,7 +148,7 @@ impl Campaign<'_> {
         if !self.writer.power().is_empty() {
             return Ok(Ended::Complete);
         }
-        self.observer.unit("meters");
+        self.observer.piece("meters");
         let job = Job::Meters { cells: cells.to_vec(), window_s: self.plan.sampling.meter_window_s };
         let attempt = self.attempt(0, job)?;
         match &attempt.end {
@@ -157,56 +160,21 @@ impl Campaign<'_> {
             End::Interrupted => Ok(Ended::Interrupted),
             end => {
                 let culprit = &cells[attempt.culprit().min(cells.len() - 1)];
-                let row = self.culprit_row(culprit, 0, end, attempt.last);
+                let row = culprit_row(culprit, 0, end, attempt.last, &self.plan.limits);
                 self.observer.note(&format!("no meters: {} {}: {}", culprit.path, culprit.triple, row.reason));
                 Ok(if self.healthy()? { Ended::Complete } else { Ended::DeviceLost })
             }
         }
     }
 
-    /// Asks one unit or conversion in a process of its own.
-    fn instruction(&mut self, name: &str, cell: &Identity) -> Result<Ended, CampaignError> {
-        if self.has_row(cell, 0) {
-            return Ok(Ended::Complete);
-        }
-        self.observer.unit(name);
-        let validation = self.plan.units.clone().unwrap_or_default().validation;
-        let mut attempt = self.attempt(SOLO, Job::Unit { cell: cell.clone(), validation })?;
-        if let Some((mut row, record)) = attempt.found.take() {
-            (row.device, row.driver) = self.device.clone();
-            (row.run, row.block) = (self.run.clone(), name.to_owned());
-            let row = self.writer.append_unit(row, record)?;
-            self.observer.row(&row);
-        } else if !attempt.measured.is_empty() {
-            let measured = std::mem::take(&mut attempt.measured);
-            self.append_measured(name, measured)?;
-        }
-        match attempt.end {
-            End::Interrupted => Ok(Ended::Interrupted),
-            End::Done => {
-                if !self.has_row(cell, 0) {
-                    self.append_all(name, vec![(no_result(cell, 0), vec![], vec![])])?;
-                }
-                Ok(Ended::Complete)
-            }
-            End::Died(_) | End::Silent | End::DeviceLost { .. } => {
-                if !self.has_row(cell, 0) {
-                    let row = self.culprit_row(cell, 0, &attempt.end, attempt.last);
-                    self.append_all(name, vec![(row, vec![], vec![])])?;
-                }
-                Ok(if self.healthy()? { Ended::Complete } else { Ended::DeviceLost })
-            }
-        }
-    }
-
-    fn climb(&mut self, unit: &Unit, cells: &[Identity]) -> Result<Ended, CampaignError> {
-        let name = unit.name();
+    fn climb(&mut self, piece: &Piece, cells: &[Identity]) -> Result<Ended, CampaignError> {
+        let name = piece.name();
         let mut left: Vec<Identity> = cells.iter().filter(|c| !self.has_row(c, 0)).cloned().collect();
         while !left.is_empty() {
             if (self.stop_soon)() {
                 return Ok(Ended::Interrupted);
             }
-            self.observer.unit(&name);
+            self.observer.piece(&name);
             let attempt = self.attempt(SOLO, Job::Climb(left.clone()))?;
             let mut done: Vec<usize> = attempt.measured.iter().map(|m| m.cell).collect();
             let at = attempt.culprit();
@@ -224,7 +192,7 @@ impl Campaign<'_> {
                 End::Died(_) | End::Silent | End::DeviceLost { .. } => {
                     let culprit = at.min(left.len() - 1);
                     if !done.contains(&culprit) {
-                        let row = self.culprit_row(&left[culprit], 0, &attempt.end, attempt.last);
+                        let row = culprit_row(&left[culprit], 0, &attempt.end, attempt.last, &self.plan.limits);
                         self.append_all(&name, vec![(row, vec![], vec![])])?;
                         done.push(culprit);
                     }
@@ -261,7 +229,7 @@ impl Campaign<'_> {
                 if (self.stop_soon)() {
                     return Ok(Ended::Interrupted);
                 }
-                self.observer.unit(&format!("{block} process {}/{processes}", process + 1));
+                self.observer.piece(&format!("{block} process {}/{processes}", process + 1));
                 let attempt = self.attempt(process, Job::Block { block: block.clone(), cells: missing.clone() })?;
                 match attempt.end {
                     End::Done => {
@@ -276,7 +244,7 @@ impl Campaign<'_> {
                     End::Interrupted => return Ok(Ended::Interrupted),
                     End::Died(_) | End::Silent | End::DeviceLost { .. } => {
                         let identity = missing[attempt.culprit().min(missing.len() - 1)].clone();
-                        let row = self.culprit_row(&identity, process, &attempt.end, attempt.last);
+                        let row = culprit_row(&identity, process, &attempt.end, attempt.last, &self.plan.limits);
                         self.leave_out(id, row)?;
                         cells.retain(|c| *c != identity);
                         if !self.healthy()? {
@@ -318,7 +286,7 @@ impl Campaign<'_> {
             if (self.stop_soon)() {
                 return Ok(Err(Ended::Interrupted));
             }
-            self.observer.unit(&format!("{id} pilot {} {}", cell.path, cell.triple));
+            self.observer.piece(&format!("{id} pilot {} {}", cell.path, cell.triple));
             let attempt = self.attempt(SOLO, Job::Pilot { cell: cell.clone() })?;
             let identity = Identity { tile: attempt.tile.clone().unwrap_or_default(), ..cell.clone() };
             match attempt.end {
@@ -336,7 +304,7 @@ impl Campaign<'_> {
                     }
                 }
                 End::Died(_) | End::Silent | End::DeviceLost { .. } => {
-                    let row = self.culprit_row(&identity, 0, &attempt.end, attempt.last);
+                    let row = culprit_row(&identity, 0, &attempt.end, attempt.last, &self.plan.limits);
                     self.leave_out(id, row)?;
                     if !self.healthy()? {
                         return Ok(Err(Ended::DeviceLost));
@@ -431,39 +399,12 @@ impl Campaign<'_> {
         }
     }
 
-    fn culprit_row(&self, identity: &Identity, process: u32, end: &End, last: Option<(usize, Stage)>) -> CellRow {
-        let mut row = CellRow::blank(identity, process);
-        let when = last.map_or("before it began", |(_, stage)| stage.words());
-        (row.outcome, row.reason) = match end {
-            End::Died(why) if out_of_memory(why) => (Outcome::OutOfMemory, format!("{why}; {when}")),
-            End::Died(why) => (Outcome::Crashed, format!("{why}; {when}")),
-            End::DeviceLost { reason, .. } => (Outcome::DeviceLost, format!("{reason}; {when}")),
-            _ => (Outcome::Hung, format!("no sign of life for {} s {when}; killed", self.plan.limits.timeout_s)),
-        };
-        row
-    }
-
     fn has_row(&self, cell: &Identity, process: u32) -> bool {
         self.writer.has(CellId::of(cell), process)
     }
 
     fn append_measured(&mut self, block: &str, measured: Vec<Measured>) -> Result<(), CampaignError> {
-        let rows = measured.into_iter().map(|m| {
-            let (cell, process) = (m.row.cell, m.row.process);
-            let sample = |(index, (ps, mhz)): (usize, (u64, Option<u32>))| SampleRow {
-                cell,
-                process,
-                index: index as u32,
-                time_ns: Time(ps),
-                clock_mhz: mhz.map(Megahertz),
-            };
-            let format = m.row.triple.c;
-            let witness =
-                |(row, column, code)| WitnessRow { cell, process, row, column, bits: Bits::new(format, code) };
-            let samples = m.samples.into_iter().enumerate().map(sample).collect();
-            (m.row, samples, m.witness.into_iter().map(witness).collect())
-        });
-        self.append_all(block, rows.collect())
+        self.append_all(block, measured.into_iter().map(Measured::rows).collect())
     }
 
     fn append_all(&mut self, block: &str, rows: Vec<Row>) -> Result<(), CampaignError> {
@@ -477,21 +418,8 @@ impl Campaign<'_> {
     }
 }
 
-/// A row for a cell of which a worker that said it was done said nothing.
-fn no_result(identity: &Identity, process: u32) -> CellRow {
-    let mut row = CellRow::blank(identity, process);
-    row.reason = "the worker ended without a result for this cell".into();
-    row
-}
-
 /// Whether a pilot's outcome lets a cell into the block. A blind recipe is judged there, by its sibling.
 fn may_take_part(row: &CellRow) -> bool {
     row.outcome.counts()
         || (row.outcome == Outcome::Mistrusted && row.recipe.is_some_and(rigel_numerics::Recipe::is_blind))
-}
-
-/// Whether a dead worker says that its memory ran out.
-fn out_of_memory(why: &str) -> bool {
-    let why = why.to_lowercase();
-    why.contains("memory allocation of") || why.contains("out of memory") || why.contains("cannot allocate memory")
 }

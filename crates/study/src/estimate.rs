@@ -1,7 +1,7 @@
 //! How many rows, bytes, minutes and how much memory will a plan take, roughly, before anything runs?
 
+use crate::pieces::{Expansion, Piece};
 use crate::sampling::Share;
-use crate::units::{Expansion, Unit};
 use rigel_ledger::rows::{CacheState, Identity, Probe, Work};
 use rigel_numerics::{Format, Matrix, Operand, Time, Triple};
 use std::collections::HashSet;
@@ -36,10 +36,10 @@ pub struct Estimate {
     pub memory_bytes: u64,
 }
 
-/// Forecasts units of an expansion together.
-pub fn estimate(expansion: &Expansion, units: &[Unit]) -> Estimate {
-    units.iter().fold(Estimate::default(), |total, unit| {
-        let one = estimate_unit(expansion, unit);
+/// Forecasts pieces of an expansion together.
+pub fn estimate(expansion: &Expansion, pieces: &[Piece]) -> Estimate {
+    pieces.iter().fold(Estimate::default(), |total, piece| {
+        let one = estimate_piece(expansion, piece);
         Estimate {
             rows: total.rows + one.rows,
             samples: total.samples + one.samples,
@@ -50,28 +50,31 @@ pub fn estimate(expansion: &Expansion, units: &[Unit]) -> Estimate {
     })
 }
 
-/// Forecasts one unit of an expansion.
-pub fn estimate_unit(expansion: &Expansion, unit: &Unit) -> Estimate {
+/// Forecasts one piece of an expansion.
+pub fn estimate_piece(expansion: &Expansion, piece: &Piece) -> Estimate {
     let sampling = &expansion.plan.sampling;
     let share = Share::of(sampling);
     let cores = std::thread::available_parallelism().map_or(1.0, |n| n.get() as f64);
-    let rows = unit.rows(sampling.processes);
-    let mut total =
-        Estimate { rows, memory_bytes: memory_bytes(unit, expansion.plan.thresholds.full_check), ..Default::default() };
-    match unit {
-        Unit::Absent { .. } => {}
-        Unit::Meters { cells } => total.seconds += PROCESS_S + sampling.meter_window_s * (cells.len() + 1) as f64,
-        Unit::Instruction { cell } => {
+    let rows = piece.rows(sampling.processes);
+    let mut total = Estimate {
+        rows,
+        memory_bytes: memory_bytes(piece, expansion.plan.thresholds.full_check),
+        ..Default::default()
+    };
+    match piece {
+        Piece::Absent { .. } => {}
+        Piece::Meters { cells } => total.seconds += PROCESS_S + sampling.meter_window_s * (cells.len() + 1) as f64,
+        Piece::Instruction { cell } => {
             let (seconds, bytes) = instruction(expansion, cell);
             total.seconds += PROCESS_S + seconds;
             total.bytes += bytes;
         }
-        Unit::Climb { cells } => {
+        Piece::Climb { cells } => {
             total.seconds += PROCESS_S;
             total.bytes += cells.len() as u64 * WITNESS * WITNESS_BYTES;
             total.seconds += cells.iter().map(|c| repetition(expansion, c) + reference(c, cores)).sum::<f64>();
         }
-        Unit::Block { cells, .. } => {
+        Piece::Block { cells, .. } => {
             let mut references = HashSet::new();
             for cell in cells {
                 let each = repetition(expansion, cell);
@@ -94,13 +97,13 @@ pub fn estimate_unit(expansion: &Expansion, unit: &Unit) -> Estimate {
     total
 }
 
-/// Bytes that a worker process of a unit holds at its peak, for products; the program itself and what is packed come on top.
+/// Bytes that a worker process of a piece holds at its peak, for products; the program itself and what is packed come on top.
 ///
 /// A block holds all its cells at once. Each operand is there once for all cells that share its bytes, and so is each
 /// reference (none above `full_check` terms). Each cell has its own copy of both operands, two where they start
 /// cold (more where the last-level cache is larger), and its own output. One output more is being looked at. A climb
 /// holds one cell at a time. On a device with memory of its own, the cells' part lies there.
-pub fn memory_bytes(unit: &Unit, full_check: u64) -> u64 {
+pub fn memory_bytes(piece: &Piece, full_check: u64) -> u64 {
     let of = |cells: &[Identity]| {
         let (mut operands, mut references) = (HashSet::new(), HashSet::new());
         let (mut total, mut looked_at) = (0_u64, 0);
@@ -130,11 +133,11 @@ pub fn memory_bytes(unit: &Unit, full_check: u64) -> u64 {
         }
         total.saturating_add(looked_at)
     };
-    match unit {
-        Unit::Absent { .. } | Unit::Meters { .. } => 0,
-        Unit::Instruction { .. } => INSTRUCTION_BYTES,
-        Unit::Climb { cells } => cells.iter().map(|cell| of(std::slice::from_ref(cell))).max().unwrap_or(0),
-        Unit::Block { cells, .. } => of(cells),
+    match piece {
+        Piece::Absent { .. } | Piece::Meters { .. } => 0,
+        Piece::Instruction { .. } => INSTRUCTION_BYTES,
+        Piece::Climb { cells } => cells.iter().map(|cell| of(std::slice::from_ref(cell))).max().unwrap_or(0),
+        Piece::Block { cells, .. } => of(cells),
     }
 }
 
@@ -189,8 +192,8 @@ mod tests {
         }
     }
 
-    fn block(cells: &[Identity]) -> Unit {
-        Unit::Block { id: "gemm".into(), cells: cells.to_vec() }
+    fn block(cells: &[Identity]) -> Piece {
+        Piece::Block { id: "gemm".into(), cells: cells.to_vec() }
     }
 
     #[test]
@@ -205,7 +208,7 @@ mod tests {
         assert_eq!(memory_bytes(&block(std::slice::from_ref(&one)), 5_999_999), 2 * (a + b) + 2 * c, "sampled check");
         let cold = cell("tiled", "f16,f16->f32", CacheState::Cold);
         assert_eq!(memory_bytes(&block(&[cold]), all), 3 * (a + b) + 2 * c + reference);
-        let climb = Unit::Climb { cells: vec![one.clone(), other] };
+        let climb = Piece::Climb { cells: vec![one.clone(), other] };
         assert_eq!(memory_bytes(&climb, all), memory_bytes(&block(&[one]), all));
         let wide = cell("tiled", "f64,f64->f64", CacheState::Warm);
         assert_eq!(memory_bytes(&block(&[wide]), all), 4 * (2 * (a + b)) + 2 * 2 * c + reference / 2 * 3);

@@ -1,6 +1,6 @@
 //! Plans, sampling, gate, baselines, probes: how a plan becomes rows.
 //!
-//! A campaign expands the plan into units ([`units`]), runs each in fresh worker processes ([`supervisor`],
+//! A campaign expands the plan into pieces ([`pieces`]), runs each in fresh worker processes ([`supervisor`],
 //! [`worker`]), and appends what they say to a run directory ([`campaign`]). The worker measures
 //! ([`sampling`]) and checks ([`gate`]); everything it is told and everything it says is plain data ([`order`]).
 #![forbid(unsafe_code)]
@@ -9,6 +9,7 @@ pub mod accumulation;
 pub mod calibrate;
 pub mod campaign;
 pub mod climb;
+mod deaths;
 pub mod device_lock;
 pub mod estimate;
 pub mod faults;
@@ -20,6 +21,7 @@ pub mod missing;
 pub mod order;
 pub mod origin;
 pub mod partition;
+pub mod pieces;
 pub mod presets;
 pub mod probes;
 pub mod recovery;
@@ -28,5 +30,4 @@ pub mod sampling;
 pub mod select;
 pub mod spent;
 pub mod supervisor;
-pub mod units;
 pub mod worker;

@@ -1,6 +1,6 @@
 //! Which cells of a plan have no row, process by process?
 
-use crate::units::Unit;
+use crate::pieces::Piece;
 use rigel_ledger::CellRow;
 use rigel_ledger::rows::{Identity, Work};
 use std::collections::HashSet;
@@ -8,12 +8,12 @@ use std::collections::HashSet;
 /// Cells that should have rows, and those that have none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// Rows that the units leave when every cell has its row in every process.
+    /// Rows that the pieces leave when every cell has its row in every process.
     pub rows: usize,
     /// Cells without a row, by process; a climb has process 0 alone.
     pub by_process: Vec<usize>,
-    /// Units of which at least one row is missing, in order.
-    pub units: Vec<String>,
+    /// Pieces of which at least one row is missing, in order.
+    pub pieces: Vec<String>,
 }
 
 impl Missing {
@@ -23,8 +23,8 @@ impl Missing {
     }
 }
 
-/// Counts what is missing of units. The launch tile of a product is the pilot's choice, so any tile counts.
-pub fn missing(units: &[Unit], rows: &[CellRow], processes: u32) -> Missing {
+/// Counts what is missing of pieces. The launch tile of a product is the pilot's choice, so any tile counts.
+pub fn missing(pieces: &[Piece], rows: &[CellRow], processes: u32) -> Missing {
     let key = |identity: &Identity| {
         let mut identity = identity.clone();
         if identity.work == Work::Gemm {
@@ -33,22 +33,22 @@ pub fn missing(units: &[Unit], rows: &[CellRow], processes: u32) -> Missing {
         identity
     };
     let there: HashSet<(Identity, u32)> = rows.iter().map(|row| (key(&row.identity()), row.process)).collect();
-    let mut found = Missing { rows: 0, by_process: vec![0; processes.max(1) as usize], units: Vec::new() };
-    for unit in units {
-        let last = match unit {
-            Unit::Block { .. } => processes,
-            Unit::Climb { .. } | Unit::Absent { .. } | Unit::Instruction { .. } => 1,
+    let mut found = Missing { rows: 0, by_process: vec![0; processes.max(1) as usize], pieces: Vec::new() };
+    for piece in pieces {
+        let last = match piece {
+            Piece::Block { .. } => processes,
+            Piece::Climb { .. } | Piece::Absent { .. } | Piece::Instruction { .. } => 1,
             // Meters leave readings and no rows.
-            Unit::Meters { .. } => 0,
+            Piece::Meters { .. } => 0,
         };
-        found.rows += unit.rows(processes);
+        found.rows += piece.rows(processes);
         let before = found.total();
         for process in 0..last {
-            let absent = unit.cells().iter().filter(|cell| !there.contains(&(key(cell), process))).count();
+            let absent = piece.cells().iter().filter(|cell| !there.contains(&(key(cell), process))).count();
             found.by_process[process as usize] += absent;
         }
         if found.total() > before {
-            found.units.push(unit.name());
+            found.pieces.push(piece.name());
         }
     }
     found
@@ -57,35 +57,35 @@ pub fn missing(units: &[Unit], rows: &[CellRow], processes: u32) -> Missing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pieces::Expansion;
     use crate::presets::preset;
-    use crate::units::Expansion;
 
     #[test]
     fn every_row_that_is_taken_away_is_missed_in_its_process() {
         let device = rigel_device::backends::open("sim:plain").unwrap();
         let plan = preset("quick", "sim").unwrap();
-        let units = Expansion::new(&plan, device.as_ref()).units();
+        let pieces = Expansion::new(&plan, device.as_ref()).pieces();
         let processes = plan.sampling.processes;
         let mut rows = Vec::new();
-        for unit in &units {
-            let last = match unit {
-                Unit::Block { .. } => processes,
-                Unit::Meters { .. } => 0,
+        for piece in &pieces {
+            let last = match piece {
+                Piece::Block { .. } => processes,
+                Piece::Meters { .. } => 0,
                 _ => 1,
             };
             let of = |cell: &Identity, process| {
                 let tile = if cell.work == Work::Gemm { "chosen".to_owned() } else { cell.tile.clone() };
                 CellRow::blank(&Identity { tile, ..cell.clone() }, process)
             };
-            rows.extend((0..last).flat_map(|p| unit.cells().iter().map(move |cell| of(cell, p))));
+            rows.extend((0..last).flat_map(|p| piece.cells().iter().map(move |cell| of(cell, p))));
         }
-        let whole = missing(&units, &rows, processes);
-        assert_eq!((whole.total(), whole.rows, whole.units.len()), (0, rows.len(), 0));
+        let whole = missing(&pieces, &rows, processes);
+        assert_eq!((whole.total(), whole.rows, whole.pieces.len()), (0, rows.len(), 0));
         let last = rows.iter().rposition(|row| row.process == 2).unwrap();
         rows.remove(last);
-        let one = missing(&units, &rows, processes);
-        assert_eq!((one.total(), one.by_process[2], one.units.len()), (1, 1, 1));
-        let none = missing(&units, &[], processes);
+        let one = missing(&pieces, &rows, processes);
+        assert_eq!((one.total(), one.by_process[2], one.pieces.len()), (1, 1, 1));
+        let none = missing(&pieces, &[], processes);
         assert_eq!(none.total(), none.rows);
     }
 }

@@ -3,9 +3,9 @@
 use crate::spent::Spent;
 use rigel_device::Cache;
 use rigel_ledger::plan::{Limits, Sampling, Thresholds};
-use rigel_ledger::rows::{CacheState, CellRow, Identity, PowerRow};
+use rigel_ledger::rows::{Bits, CacheState, CellRow, Identity, PowerRow, SampleRow, WitnessRow};
 use rigel_ledger::units::UnitRecord;
-use rigel_numerics::Time;
+use rigel_numerics::{Megahertz, Time};
 use serde::{Deserialize, Serialize};
 
 /// The one line that a worker reads.
@@ -157,6 +157,24 @@ pub struct Measured {
     pub samples: Vec<(u64, Option<u32>)>,
     /// Witness elements: row, column, code.
     pub witness: Vec<(u32, u32, u64)>,
+}
+
+impl Measured {
+    /// The rows that a ledger takes.
+    pub fn rows(self) -> (CellRow, Vec<SampleRow>, Vec<WitnessRow>) {
+        let (cell, process) = (self.row.cell, self.row.process);
+        let sample = |(index, (ps, mhz)): (usize, (u64, Option<u32>))| SampleRow {
+            cell,
+            process,
+            index: index as u32,
+            time_ns: Time(ps),
+            clock_mhz: mhz.map(Megahertz),
+        };
+        let format = self.row.triple.c;
+        let witness = |(row, column, code)| WitnessRow { cell, process, row, column, bits: Bits::new(format, code) };
+        let samples = self.samples.into_iter().enumerate().map(sample).collect();
+        (self.row, samples, self.witness.into_iter().map(witness).collect())
+    }
 }
 
 /// One reading of a meter, as a worker says it.

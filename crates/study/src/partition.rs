@@ -1,9 +1,9 @@
-//! Which units belong to shard m of n?
+//! Which pieces belong to shard m of n?
 
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
-/// `slice:m/n`: every n-th unit, starting with the m-th (1-based). Blocks are units, so cells that are compared are never split.
+/// `slice:m/n`: every n-th piece, starting with the m-th (1-based). Blocks are pieces, so cells that are compared are never split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Partition {
     /// Which shard, 1 … count.
@@ -13,7 +13,7 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Whether unit number `i` (from 0) is in this shard.
+    /// Whether piece number `i` (from 0) is in this shard.
     pub fn takes(self, i: usize) -> bool {
         i % self.count as usize == self.index as usize - 1
     }
@@ -47,9 +47,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn shards_cover_every_unit_once(count in 1u32..40, units in 0usize..300) {
-            for unit in 0..units {
-                let takers = (1..=count).filter(|&index| Partition { index, count }.takes(unit)).count();
+        fn shards_cover_every_piece_once(count in 1u32..40, pieces in 0usize..300) {
+            for piece in 0..pieces {
+                let takers = (1..=count).filter(|&index| Partition { index, count }.takes(piece)).count();
                 prop_assert_eq!(takers, 1);
             }
         }

@@ -15,11 +15,11 @@ pub fn keeps(filter: &str, path: &str, triple: Triple) -> bool {
 pub enum AxisError {
     /// Not of the form `name=v1,v2`.
     #[error(
-        "`{0}` is no axis override: write `--axis name=v1,v2`; axes: shape, recipe, cache, path, triple, types-shape, types-recipe"
+        "`{0}` is no axis override: write `--axis name=v1,v2`; axes: shape, recipe, cache, path, triple, types-shape, types-recipe, validation"
     )]
     Form(String),
     /// No such axis.
-    #[error("no axis `{0}`; axes: shape, recipe, cache, path, triple, types-shape, types-recipe")]
+    #[error("no axis `{0}`; axes: shape, recipe, cache, path, triple, types-shape, types-recipe, validation")]
     Unknown(String),
     /// A value that the axis does not take.
     #[error("axis `{axis}`: {error}")]
@@ -54,6 +54,10 @@ pub fn apply_axis(plan: &mut Plan, text: &str) -> Result<(), AxisError> {
         "triple" => plan.select.triples = read::<Triple>(name, &values)?,
         "types-shape" => plan.types.shapes = read::<Shape>(name, &values)?,
         "types-recipe" => plan.types.recipes = read::<Recipe>(name, &values)?,
+        "validation" => {
+            let count = read::<u64>(name, &values)?;
+            plan.units.get_or_insert_default().validation = count[0];
+        }
         other => return Err(AxisError::Unknown(other.to_owned())),
     }
     Ok(())

@@ -60,6 +60,7 @@ impl Workers<'_> {
     /// The worker's standard input stays open while it may work: its end tells a worker that nobody listens any more.
     pub fn run(&self, order: &Order, mut each: impl FnMut(Event)) -> Result<End, SupervisorError> {
         let line = serde_json::to_string(order).map_err(SupervisorError::Order)?;
+        let killed_before = kills_for_memory();
         let mut child = (self.command)()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -84,7 +85,12 @@ impl Workers<'_> {
         Ok(match end {
             End::Died(why) if why.is_empty() => {
                 let said = stderr.and_then(|s| s.recv_timeout(STDERR_END).ok()).unwrap_or_default();
-                let status = status.map(|s| s.to_string()).unwrap_or_else(|| "ended in an unknown way".into());
+                let starved = status.is_some_and(was_killed) && kills_for_memory() > killed_before;
+                let status = match status {
+                    Some(status) if starved => format!("out of memory, so the system killed it ({status})"),
+                    Some(status) => status.to_string(),
+                    None => "ended in an unknown way".into(),
+                };
                 let said = said.trim();
                 End::Died(if said.is_empty() { status } else { format!("{status}: {said}") })
             }
@@ -124,6 +130,25 @@ impl Workers<'_> {
             }
         }
     }
+}
+
+/// Whether a process was killed by somebody who leaves no choice.
+#[cfg(unix)]
+fn was_killed(status: ExitStatus) -> bool {
+    const SIGKILL: i32 = 9;
+    std::os::unix::process::ExitStatusExt::signal(&status) == Some(SIGKILL)
+}
+
+#[cfg(not(unix))]
+fn was_killed(_status: ExitStatus) -> bool {
+    false
+}
+
+/// Processes that the kernel killed since it booted because memory ran out (Linux 4.13 and later). A process that was
+/// killed while this rose was most likely one of them; nobody else tells.
+fn kills_for_memory() -> Option<u64> {
+    let counters = std::fs::read_to_string("/proc/vmstat").ok()?;
+    counters.lines().find_map(|line| line.strip_prefix("oom_kill "))?.trim().parse().ok()
 }
 
 /// Waits for a process that is about to end, and kills it when it does not.

@@ -30,6 +30,7 @@ pub mod unit_deviation;
 pub mod unit_draw;
 mod unit_draw_layout;
 mod unit_engine;
+mod unit_fault;
 mod unit_files;
 mod unit_registers;
 pub mod unit_truth;
@@ -46,6 +47,7 @@ pub use timeline::Timeline;
 pub use truth::Truth;
 pub use unit::SimUnit;
 pub use unit_draw::{UnitFamily, draw_unit};
+pub use unit_fault::{Breakdown, UnitFault};
 pub use unit_truth::PlantedUnit;
 
 use crate::{backends::Backend, contract::Device};

@@ -10,6 +10,7 @@ use super::unit_choice::{data_word, hash_bytes, inputs_word};
 use super::unit_deviating::Deviating;
 use super::unit_deviation::Chosen;
 use super::unit_engine::{Engine, Tile};
+use super::unit_fault::UnitFault;
 use super::unit_registers::{Registers, Sources};
 use super::unit_truth::PlantedUnit;
 use crate::contract::Fault;
@@ -29,6 +30,9 @@ pub struct SimUnit {
     groups: usize,
     registers: Option<Arc<Registers>>,
     deviating: Vec<Deviating>,
+    fault: Option<UnitFault>,
+    /// Batches asked so far.
+    asked: u64,
     /// Elements computed so far.
     computed: u64,
 }
@@ -98,7 +102,9 @@ impl SimUnit {
         if m * n > 1 << 24 {
             return Err(refused(format!("{at}.shape"), planted.shape, "at most 2^24 elements of D"));
         }
-        Ok(SimUnit { spec, engine, groups: scales.map_or(1, |s| k / s.group), registers, deviating, computed: 0 })
+        let fault = planted.fault.clone();
+        let groups = scales.map_or(1, |s| k / s.group);
+        Ok(SimUnit { spec, engine, groups, registers, deviating, fault, asked: 0, computed: 0 })
     }
 
     /// The layouts of its registers, where it has some: what a recovery must not see.
@@ -165,6 +171,13 @@ impl SimUnit {
         Ok(d)
     }
 
+    /// Counts a batch, and breaks down where it is planted to.
+    fn begin(&mut self) -> Result<(), Fault> {
+        let asked = self.asked;
+        self.asked += 1;
+        self.fault.as_ref().map_or(Ok(()), |fault| fault.strike(asked))
+    }
+
     /// Whether some deviation is chosen so.
     fn chooses(&self, by: Chosen) -> bool {
         self.deviating.iter().any(|deviating| deviating.chosen() == by)
@@ -177,6 +190,7 @@ impl Unit for SimUnit {
     }
 
     fn tiles(&mut self, operands: Operands<'_>) -> Result<Matrix, Fault> {
+        self.begin()?;
         let Shape { m, n, k } = self.spec.shape;
         let extents = (m, k, self.groups);
         let mut d = operands.c.clone();
@@ -194,6 +208,7 @@ impl Unit for SimUnit {
     }
 
     fn fragments(&mut self, operands: Operands<'_>) -> Result<Matrix, Fault> {
+        self.begin()?;
         let Some(registers) = self.registers.clone() else {
             return Err(Fault::Failed(format!("unit {} cannot be reached by registers", self.spec.name)));
         };

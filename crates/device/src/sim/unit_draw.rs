@@ -82,6 +82,7 @@ fn unit(seed: u64, triple: Triple, shape: Shape, model: PlantedModel) -> Planted
         evaluator: EvaluatedBy::Fast,
         layout: None,
         copies: Copies::Nearest,
+        fault: None,
         deviations: Vec::new(),
     }
 }

@@ -18,6 +18,7 @@
 
 use super::check::BadTruth;
 use super::unit_deviation::Deviation;
+use super::unit_fault::UnitFault;
 use rigel_numerics::arithmetic::{Model, Published};
 use rigel_numerics::{Shape, Triple};
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,9 @@ pub struct PlantedUnit {
     /// Which copy of an element counts, where a layout has several.
     #[serde(default, skip_serializing_if = "is_default")]
     pub copies: Copies,
+    /// How and when it breaks down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<UnitFault>,
     /// Where it deviates from its model, in this order; TOML key `deviation`.
     #[serde(default, rename = "deviation", skip_serializing_if = "Vec::is_empty")]
     pub deviations: Vec<Deviation>,
@@ -130,6 +134,7 @@ impl PlantedUnit {
             evaluator: EvaluatedBy::Fast,
             layout: None,
             copies: Copies::default(),
+            fault: None,
             deviations: Vec::new(),
         }
     }

@@ -36,6 +36,7 @@ fn arithmetic(record: &ArithmeticRecord) -> Vec<String> {
     must(words == record.words, "`words` are not those of the model");
     if let Some(model) = &record.model {
         let unit = &record.unit;
+        must(model.k > 0 && unit.shape.k.is_multiple_of(model.k), "the unit's k is no multiple of the model's");
         must(
             (model.triple.a, model.triple.b, model.triple.c) == (unit.triple.a, unit.triple.b, unit.triple.c),
             "the model has other formats than the unit",

@@ -97,13 +97,14 @@ pub fn drawn_launch(fragment: &Fragment, addend: &Layout, unit: &UnitIdentity, s
     // On average a quarter of what the output holds exactly, c left out.
     let rare = (2 * k as u64).div_ceil(largest.max(1)).max(2);
     let key = |operand: u64| stream(seed ^ u64::from_le_bytes(*b"launches"), 8 * index + operand);
-    let bit = |operand: u64, at: usize, one_in: u64| u32::from(draw(key(operand), at as u64) % one_in == 0);
+    let bit = |operand: u64, at: usize, one_in: u64| u32::from(draw(key(operand), at as u64).is_multiple_of(one_in));
     let fill = |layout: &Layout, operand: u64, one_in: u64| {
-        let held = |(register, (_, _, element)): (usize, (usize, usize, Option<(u32, u32)>))| match element {
+        let elements = layout.entries().map(|(_, _, element)| element).enumerate();
+        let held = elements.map(|(register, element)| match element {
             Some((row, col)) => bit(operand, row as usize * layout.cols() + col as usize, one_in),
             None => bit(operand + 4, register, 2),
-        };
-        layout.entries().enumerate().map(held).collect::<Vec<u32>>()
+        });
+        held.collect::<Vec<u32>>()
     };
     let (a, b, c) = (fill(&fragment.a, 0, 2), fill(&fragment.b, 1, rare), fill(addend, 2, 2));
     let mut sums = vec![0u32; m * n];

@@ -25,11 +25,12 @@ pub(super) fn check(run: &Run, samples: &Scanned, witness: &Scanned) -> Result<C
                 None => format!("no line of {name}"),
             };
             let files = files_of(row).join(", ");
-            let behind = match files.is_empty() {
-                true => format!("{} and {}", place(SAMPLES, samples), place(WITNESS, witness)),
-                false => format!("the files {files}"),
+            let (behind, kind) = match files.is_empty() {
+                true => (format!("{} and {}", place(SAMPLES, samples), place(WITNESS, witness)), "rows"),
+                false => (files, "files"),
             };
-            let what = format!("evidence is `{}`; {behind} have `{found}`: one of these was changed", row.evidence);
+            let what =
+                format!("evidence is `{}`; {behind} have `{found}`: one of these {kind} was changed", row.evidence);
             failures.push(Failure::line(&cells_path, run.line(i), what));
         }
     }

@@ -6,6 +6,7 @@ use crate::numbers::counted;
 use crate::source::Source;
 use crate::text::markup;
 use crate::units::{UnitView, conversion_words, conversions, operand_name, origin, unfinished, views, word};
+use rigel_ledger::FactRow;
 use rigel_ledger::Probe;
 use rigel_ledger::rows::name_of;
 use rigel_ledger::units::{ArithmeticRecord, Claim, Question};
@@ -106,17 +107,11 @@ fn unit(source: Source<'_>, index: usize, view: &UnitView<'_>, drawn: &mut Vec<(
     if !rest.is_empty() || !view.operands.is_empty() {
         out.push_str("<dl>\n");
         for fact in rest {
-            let unit = if fact.unit.is_empty() { String::new() } else { format!(" {}", fact.unit) };
-            let value = format!("{}{unit}", fact.value);
-            out.push_str(&format!(
-                "<dt>{}</dt><dd>{}: {}</dd>\n",
-                markup(&fact.name),
-                markup(&value),
-                markup(&fact.words)
-            ));
+            let (name, text) = line(fact);
+            out.push_str(&format!("<dt>{}</dt><dd>{}</dd>\n", markup(&name), markup(&text)));
         }
         for operand in &view.operands {
-            let name = operand_name(operand);
+            let name = operand_name(operand).to_uppercase();
             out.push_str(&format!("<dt>codes of {name}</dt><dd>{}</dd>\n", markup(&conversion_words(operand))));
         }
         out.push_str("</dl>\n");
@@ -124,6 +119,23 @@ fn unit(source: Source<'_>, index: usize, view: &UnitView<'_>, drawn: &mut Vec<(
     out.push_str(&layouts(source, view, drawn));
     out.push_str("</article>\n");
     out
+}
+
+/// A fact as a line of a unit's list: what it is about, and what it says.
+fn line(fact: &FactRow) -> (String, String) {
+    let operand = fact.name.rsplit('.').next().unwrap_or_default().to_uppercase();
+    match fact.name.as_str() {
+        "arithmetic.tiles" => ("tiles asked".into(), format!("{} before validation: {}", fact.value, fact.words)),
+        "arithmetic.undetermined" => ("not separated".into(), fact.words.clone()),
+        "arithmetic.composed" => (format!("composed of {}", fact.value), fact.words.clone()),
+        "layout.launches" => ("launches".into(), format!("{} in all: {}", fact.value, fact.words)),
+        "layout.published" => ("published as".into(), format!("{}: {}", fact.value, fact.words)),
+        name if name.starts_with("operand.") => (format!("bits of {operand}"), fact.words.clone()),
+        name if name.starts_with("layout.") => {
+            (format!("layout of {operand}"), format!("{}: {}", fact.value, fact.words))
+        }
+        other => (other.to_owned(), format!("{}: {}", fact.value, fact.words)),
+    }
 }
 
 /// Claim, model, validation and what speaks against it.

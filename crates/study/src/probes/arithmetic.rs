@@ -3,8 +3,8 @@
 use super::ProbeEntry;
 use crate::climb::Stopped;
 use crate::instruction::{identity, refused, unwritten};
+use crate::pieces::{Expansion, Piece};
 use crate::recovery::{self, Asker, Effort, KeptBits, Recovered, Recovery, RecoveryError, operand_bits, recover};
-use crate::units::{Expansion, Unit as Piece};
 use rigel_device::unit::{Unit, UnitSpec};
 use rigel_ledger::Probe;
 use rigel_ledger::rows::{CacheState, CellId, Identity, Outcome, Work};
@@ -18,10 +18,10 @@ use rigel_numerics::arithmetic::{Distribution, Evaluator};
 pub(super) const ENTRY: ProbeEntry = ProbeEntry {
     probe: Probe::Arithmetic,
     summary: "exact arithmetic models of single instructions, recovered and validated bit by bit",
-    units,
+    pieces,
 };
 
-fn units(expansion: &Expansion) -> Vec<Piece> {
+fn pieces(expansion: &Expansion) -> Vec<Piece> {
     of_units(expansion, Probe::Arithmetic, |_| true)
 }
 

@@ -3,17 +3,17 @@
 //! It reads the repetitions of the probe `throughput`; alone, it asks for the same products and no ceilings.
 
 use super::{ProbeEntry, throughput};
-use crate::units::{Expansion, Unit};
+use crate::pieces::{Expansion, Piece};
 use rigel_ledger::Probe;
 
 /// The probe's line in the list.
 pub(super) const ENTRY: ProbeEntry =
-    ProbeEntry { probe: Probe::Clocks, summary: "clock states and modality of every timed cell", units };
+    ProbeEntry { probe: Probe::Clocks, summary: "clock states and modality of every timed cell", pieces };
 
-fn units(expansion: &Expansion) -> Vec<Unit> {
+fn pieces(expansion: &Expansion) -> Vec<Piece> {
     if expansion.plan.probes.contains(&Probe::Throughput) {
         return Vec::new();
     }
-    let all = throughput::units(expansion);
-    all.into_iter().filter(|unit| unit.name() != "ceilings").collect()
+    let all = throughput::pieces(expansion);
+    all.into_iter().filter(|piece| piece.name() != "ceilings").collect()
 }

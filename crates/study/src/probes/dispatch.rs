@@ -4,7 +4,7 @@
 //! one ceiling loop of each path.
 
 use super::{ProbeEntry, throughput};
-use crate::units::{Expansion, Unit};
+use crate::pieces::{Expansion, Piece};
 use rigel_ledger::Probe;
 use rigel_ledger::rows::{Identity, Work};
 
@@ -12,29 +12,29 @@ use rigel_ledger::rows::{Identity, Work};
 pub(super) const ENTRY: ProbeEntry = ProbeEntry {
     probe: Probe::Dispatch,
     summary: "where it runs: ceiling against the scalar roofline, ratio to the older instruction, energy by rail",
-    units,
+    pieces,
 };
 
-fn units(expansion: &Expansion) -> Vec<Unit> {
+fn pieces(expansion: &Expansion) -> Vec<Piece> {
     let probes = &expansion.plan.probes;
-    let all = throughput::units(expansion);
+    let all = throughput::pieces(expansion);
     let loads = loads(expansion, &all);
-    let mut units = match (probes.contains(&Probe::Throughput), probes.contains(&Probe::Clocks)) {
+    let mut pieces = match (probes.contains(&Probe::Throughput), probes.contains(&Probe::Clocks)) {
         (true, _) => Vec::new(),
-        (false, true) => all.into_iter().filter(|unit| unit.name() == "ceilings").collect(),
+        (false, true) => all.into_iter().filter(|piece| piece.name() == "ceilings").collect(),
         (false, false) => all,
     };
     if expansion.plan.sampling.meter_window_s > 0.0 && !loads.is_empty() {
-        units.push(Unit::Meters { cells: loads });
+        pieces.push(Piece::Meters { cells: loads });
     }
-    units
+    pieces
 }
 
 /// Of every path the ceiling loop that is expected to compute most: its triple of the highest rate, at half of the
 /// parallelism that is tried.
-fn loads(expansion: &Expansion, units: &[Unit]) -> Vec<Identity> {
+fn loads(expansion: &Expansion, pieces: &[Piece]) -> Vec<Identity> {
     let ceilings: Vec<&Identity> =
-        units.iter().flat_map(Unit::cells).filter(|cell| cell.work == Work::Ceiling).collect();
+        pieces.iter().flat_map(Piece::cells).filter(|cell| cell.work == Work::Ceiling).collect();
     let mut paths: Vec<&str> = ceilings.iter().map(|cell| cell.path.as_str()).collect();
     paths.dedup();
     let load = |path: &str| {

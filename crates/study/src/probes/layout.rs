@@ -4,7 +4,7 @@ use super::{ProbeEntry, arithmetic};
 use crate::climb::Stopped;
 use crate::instruction::{identity, refused, unwritten};
 use crate::layouts::{Numbering, Recovered, Unrecovered, recover};
-use crate::units::{Expansion, Unit as Piece};
+use crate::pieces::{Expansion, Piece};
 use rigel_device::unit::{Operands, Unit, UnitError, UnitSpec, execute_fragments};
 use rigel_ledger::Probe;
 use rigel_ledger::rows::{CellId, Identity, Outcome};
@@ -16,10 +16,10 @@ use rigel_numerics::{Format, Matrix, Overflow, Rounding};
 pub(super) const ENTRY: ProbeEntry = ProbeEntry {
     probe: Probe::Layout,
     summary: "which lane and slot holds which element, seen through registers alone and confirmed slot by slot",
-    units,
+    pieces,
 };
 
-fn units(expansion: &Expansion) -> Vec<Piece> {
+fn pieces(expansion: &Expansion) -> Vec<Piece> {
     arithmetic::of_units(expansion, Probe::Layout, |spec| spec.fragments.is_some())
 }
 

@@ -1,7 +1,7 @@
 //! Which probes exist? One file and one line each.
 //!
-//! A probe says which units it needs measured; the facts that follow are derived in the ledger, so that anybody can
-//! derive them again from the files. Probes that read the same cells as another one need no units of their own. A probe that
+//! A probe says which pieces it needs measured; the facts that follow are derived in the ledger, so that anybody can
+//! derive them again from the files. Probes that read the same cells as another one need no pieces of their own. A probe that
 //! asks single instructions also says, in a worker, what is recorded of one.
 
 pub(crate) mod arithmetic;
@@ -12,7 +12,7 @@ pub(crate) mod specials;
 mod throughput;
 mod types;
 
-use crate::units::{Expansion, Unit};
+use crate::pieces::{Expansion, Piece};
 use rigel_ledger::Probe;
 
 /// One probe.
@@ -21,8 +21,8 @@ pub struct ProbeEntry {
     pub probe: Probe,
     /// One line for `rigel list`.
     pub summary: &'static str,
-    /// The units it needs measured.
-    pub units: fn(&Expansion) -> Vec<Unit>,
+    /// The pieces it needs measured.
+    pub pieces: fn(&Expansion) -> Vec<Piece>,
 }
 
 /// Every probe, in the order in which a run takes them.

@@ -3,8 +3,8 @@
 use super::{ProbeEntry, arithmetic};
 use crate::climb::Stopped;
 use crate::instruction::{Watched, identity, open, unwritten};
+use crate::pieces::{Expansion, Piece};
 use crate::recovery::{Asker, Converted, Question, name_conversion};
-use crate::units::{Expansion, Unit as Piece};
 use rigel_device::unit::{Conversion, ConversionSpec, Unit, UnitError, UnitSpec};
 use rigel_device::{Device, Fault};
 use rigel_ledger::Probe;
@@ -16,7 +16,7 @@ use rigel_numerics::{Format, Overflow, Rounding, Shape, Triple};
 pub(super) const ENTRY: ProbeEntry = ProbeEntry {
     probe: Probe::Specials,
     summary: "formats and conversions by every code: which format, which rounding, saturation, NaN words",
-    units,
+    pieces,
 };
 
 /// The path of conversions, which serve no product by themselves.
@@ -24,7 +24,7 @@ const PATH: &str = "conversions";
 /// The operands of a unit that are asked, by the ending of the cell's name.
 const OPERANDS: [(&str, bool); 2] = [(".a", true), (".b", false)];
 
-fn units(expansion: &Expansion) -> Vec<Piece> {
+fn pieces(expansion: &Expansion) -> Vec<Piece> {
     let conversions = expansion.device.conversions().into_iter();
     let conversion = |spec: ConversionSpec| {
         let triple = Triple::new(spec.from, spec.from, spec.to);

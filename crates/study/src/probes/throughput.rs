@@ -1,7 +1,7 @@
 //! Probe `throughput`: how fast is each path and triple, against its own ceiling, its match and the baselines?
 
 use super::ProbeEntry;
-use crate::units::{Expansion, Unit};
+use crate::pieces::{Expansion, Piece};
 use rigel_ledger::Probe;
 use rigel_ledger::rows::{CacheState, Identity, Work, name_of};
 use rigel_numerics::{Recipe, Shape};
@@ -10,17 +10,17 @@ use rigel_numerics::{Recipe, Shape};
 pub(super) const ENTRY: ProbeEntry = ProbeEntry {
     probe: Probe::Throughput,
     summary: "rates of products with intervals, against measured ceilings, matches and baselines",
-    units,
+    pieces,
 };
 
-/// The units of this probe; `clocks` and `dispatch` read the same cells.
-pub(super) fn units(expansion: &Expansion) -> Vec<Unit> {
+/// The pieces of this probe; `clocks` and `dispatch` read the same cells.
+pub(super) fn pieces(expansion: &Expansion) -> Vec<Piece> {
     let axes = &expansion.plan.throughput;
-    let mut units = Vec::new();
+    let mut pieces = Vec::new();
     if axes.ceilings {
         let cells = ceilings(expansion);
         if !cells.is_empty() {
-            units.push(Unit::Block { id: "ceilings".into(), cells });
+            pieces.push(Piece::Block { id: "ceilings".into(), cells });
         }
     }
     for &shape in &axes.shapes {
@@ -29,12 +29,12 @@ pub(super) fn units(expansion: &Expansion) -> Vec<Unit> {
                 let cells = products(expansion, shape, cache, &group);
                 if !cells.is_empty() {
                     let recipe = group[0].name();
-                    units.push(Unit::Block { id: format!("gemm/{shape}/{recipe}/{}", name_of(&cache)), cells });
+                    pieces.push(Piece::Block { id: format!("gemm/{shape}/{recipe}/{}", name_of(&cache)), cells });
                 }
             }
         }
     }
-    units
+    pieces
 }
 
 /// Zeros and constants ride with the first recipe that can fail its gate, so that they have a sibling to inherit from.

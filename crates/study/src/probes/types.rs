@@ -1,7 +1,7 @@
 //! Probe `types`: does each path and triple compile, load, run and come out right?
 
 use super::ProbeEntry;
-use crate::units::{Expansion, Unit};
+use crate::pieces::{Expansion, Piece};
 use rigel_device::Offer;
 use rigel_ledger::Probe;
 use rigel_ledger::rows::{CacheState, Identity, Work};
@@ -11,14 +11,14 @@ use rigel_numerics::Shape;
 pub(super) const ENTRY: ProbeEntry = ProbeEntry {
     probe: Probe::Types,
     summary: "the capability ladder: advertised, compiles, loads, runs, right, faster",
-    units,
+    pieces,
 };
 
-fn units(expansion: &Expansion) -> Vec<Unit> {
+fn pieces(expansion: &Expansion) -> Vec<Piece> {
     expansion.offers.iter().map(|offer| climb(expansion, offer)).collect()
 }
 
-fn climb(expansion: &Expansion, offer: &Offer) -> Unit {
+fn climb(expansion: &Expansion, offer: &Offer) -> Piece {
     let plan = expansion.plan;
     let tile = expansion.device.tiles(&offer.path, offer.triple).into_iter().next().unwrap_or_default();
     let rung = |shape: Shape, recipe| Identity {
@@ -34,7 +34,7 @@ fn climb(expansion: &Expansion, offer: &Offer) -> Unit {
     };
     if !offer.absent.is_empty() {
         let (shape, recipe) = (plan.types.shapes[0], plan.types.recipes[0]);
-        return Unit::Absent { cell: rung(shape, recipe), reason: offer.absent.clone() };
+        return Piece::Absent { cell: rung(shape, recipe), reason: offer.absent.clone() };
     }
     let mut shapes = plan.types.shapes.clone();
     if let Some(t) = expansion.device.tile_extents(&offer.path, offer.triple, &tile) {
@@ -44,7 +44,7 @@ fn climb(expansion: &Expansion, offer: &Offer) -> Unit {
     shapes.sort_by_key(|s| (s.operations(), *s));
     shapes.dedup();
     let cells = shapes.iter().flat_map(|&s| plan.types.recipes.iter().map(move |&r| (s, r)));
-    Unit::Climb { cells: cells.map(|(s, r)| rung(s, r)).collect() }
+    Piece::Climb { cells: cells.map(|(s, r)| rung(s, r)).collect() }
 }
 
 fn beside(extent: usize, by: isize) -> usize {

@@ -7,7 +7,7 @@ use rigel_numerics::Triple;
 
 /// A piece of a campaign that runs whole on one device, in its own worker processes.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Unit {
+pub enum Piece {
     /// The ladder of one path and triple, alone in a process.
     Climb {
         /// Rung cells, smallest first.
@@ -75,48 +75,48 @@ impl<'a> Expansion<'a> {
         self.offers.iter().filter(|o| o.absent.is_empty())
     }
 
-    /// Every unit of the plan's probes, in order. The order decides partitions, so it depends on plan and device only.
-    pub fn units(&self) -> Vec<Unit> {
-        let mut units = Vec::new();
+    /// Every piece of the plan's probes, in order. The order decides partitions, so it depends on plan and device only.
+    pub fn pieces(&self) -> Vec<Piece> {
+        let mut pieces = Vec::new();
         for entry in crate::probes::PROBES {
             if self.plan.probes.contains(&entry.probe) {
-                units.extend((entry.units)(self));
+                pieces.extend((entry.pieces)(self));
             }
         }
-        units
+        pieces
     }
 }
 
-impl Unit {
-    /// Cell rows that this unit will leave at least, over all processes.
+impl Piece {
+    /// Cell rows that this piece will leave at least, over all processes.
     pub fn rows(&self, processes: u32) -> usize {
         match self {
-            Unit::Climb { cells } => cells.len(),
-            Unit::Absent { .. } | Unit::Instruction { .. } => 1,
-            Unit::Meters { .. } => 0,
-            Unit::Block { cells, .. } => cells.len() * processes as usize,
+            Piece::Climb { cells } => cells.len(),
+            Piece::Absent { .. } | Piece::Instruction { .. } => 1,
+            Piece::Meters { .. } => 0,
+            Piece::Block { cells, .. } => cells.len() * processes as usize,
         }
     }
 
     /// Its cells.
     pub fn cells(&self) -> &[Identity] {
         match self {
-            Unit::Climb { cells } | Unit::Block { cells, .. } | Unit::Meters { cells } => cells,
-            Unit::Absent { cell, .. } | Unit::Instruction { cell } => std::slice::from_ref(cell),
+            Piece::Climb { cells } | Piece::Block { cells, .. } | Piece::Meters { cells } => cells,
+            Piece::Absent { cell, .. } | Piece::Instruction { cell } => std::slice::from_ref(cell),
         }
     }
 
     /// A name for progress and for the column `block`.
     pub fn name(&self) -> String {
         match self {
-            Unit::Block { id, .. } => id.clone(),
-            Unit::Climb { cells } => match cells.first() {
+            Piece::Block { id, .. } => id.clone(),
+            Piece::Climb { cells } => match cells.first() {
                 Some(c) => climb_block(&c.path, c.triple),
                 None => "ladder".into(),
             },
-            Unit::Meters { .. } => "meters".into(),
-            Unit::Instruction { cell } => format!("{}/{}/{}", name_of(&cell.probe), cell.path, cell.tile),
-            Unit::Absent { cell, .. } => climb_block(&cell.path, cell.triple),
+            Piece::Meters { .. } => "meters".into(),
+            Piece::Instruction { cell } => format!("{}/{}/{}", name_of(&cell.probe), cell.path, cell.tile),
+            Piece::Absent { cell, .. } => climb_block(&cell.path, cell.triple),
         }
     }
 }

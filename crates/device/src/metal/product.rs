@@ -1,0 +1,169 @@
+//! Which kernel computes a product on a path, and how is it launched?
+
+use super::element::Element;
+use super::gpu::{Binding, Buffer, HostTensor, Launch, Pipeline};
+use super::operation::{Operation, Scope};
+use super::place::Placed;
+use super::text::{Kernel, Placement};
+use super::triples::Types;
+use rigel_numerics::{Shape, Triple};
+
+/// A path: a way in which a product uses the GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Path {
+    /// Plain threadgroup tiles.
+    Tiled,
+    /// `simdgroup_matrix`.
+    SimdGroup,
+    /// `matmul2d` over tensors that the kernel makes, straight into memory.
+    Inline,
+    /// `matmul2d` over tensors that the kernel makes, into a cooperative tensor that is stored once.
+    Cooperative,
+    /// `matmul2d` over tensors that the host makes.
+    Handle,
+}
+
+impl Path {
+    /// Every path, the dullest first.
+    pub const ALL: [Path; 5] = [Path::Tiled, Path::SimdGroup, Path::Inline, Path::Cooperative, Path::Handle];
+
+    /// As in files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Path::Tiled => "tiled",
+            Path::SimdGroup => "simdgroup_matrix",
+            Path::Inline => "matmul2d",
+            Path::Cooperative => "matmul2d.cooperative",
+            Path::Handle => "matmul2d.handle",
+        }
+    }
+
+    /// The path of a name.
+    pub fn named(name: &str) -> Option<Path> {
+        Path::ALL.into_iter().find(|path| path.name() == name)
+    }
+
+    /// Whether a path can have these types at all, by its own rules and not by the vendor's table.
+    pub fn takes(self, types: Types) -> bool {
+        let is_float = |e| matches!(e, Element::Float | Element::Half | Element::Bfloat);
+        match self {
+            Path::Tiled => !types.has_format() && types.left == types.right,
+            Path::SimdGroup => {
+                [types.left, types.right, types.dest].into_iter().all(is_float) && types.left == types.right
+            }
+            Path::Inline | Path::Cooperative | Path::Handle => types.since().is_some(),
+        }
+    }
+
+    /// Launch tiles to try, best guess first. The study's sample tile is 64 × 32 over four SIMD-groups.
+    pub const fn tiles(self) -> &'static [&'static str] {
+        match self {
+            Path::Tiled => &["16x16", "8x8", "32x32"],
+            Path::SimdGroup => &["32x64s4", "32x32s2", "16x32s2", "64x64s4"],
+            Path::Inline | Path::Cooperative | Path::Handle => {
+                &["64x64s4", "64x32s4", "128x64s4", "64x64k32s4", "32x32s1", "16x32k32s1"]
+            }
+        }
+    }
+}
+
+/// A product that is about to be compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Product {
+    /// The path.
+    pub path: Path,
+    /// Types and tile.
+    pub operation: Operation,
+    /// Extents.
+    pub shape: Shape,
+}
+
+impl Product {
+    /// The product of a triple on a path with a launch tile.
+    ///
+    /// # Errors
+    /// What there is not: element types, or a tile of this form.
+    pub fn new(path: Path, triple: Triple, shape: Shape, tile: &str) -> Result<Product, String> {
+        let types = types_of(triple).ok_or_else(|| format!("Metal has no element types for {triple}"))?;
+        let plain = Operation::new(types, 1, 1);
+        let read = match path {
+            Path::Tiled => plain.with_tile(&format!("{tile}t")).filter(|o| o.m == o.n && o.step == 0),
+            _ => plain.with_tile(tile),
+        };
+        let operation = read.ok_or_else(|| {
+            format!("`{tile}` is no launch tile of {}; like {}", path.name(), path.tiles().join(", "))
+        })?;
+        Ok(Product { path, operation, shape })
+    }
+
+    /// The kernel and its entry.
+    ///
+    /// # Errors
+    /// A tile that does not split over the SIMD-groups.
+    pub fn kernel(&self) -> Result<(Kernel, &'static str), String> {
+        let o = &self.operation;
+        Ok(match self.path {
+            Path::Tiled => (Kernel::Tiled { types: o.types, tile: o.m }, "tiled"),
+            Path::SimdGroup => {
+                let Scope::SimdGroups(groups) = o.scope else {
+                    return Err("simdgroup_matrix needs SIMD-groups: a tile like 32x64s4".into());
+                };
+                if groups == 0 || !o.m.is_multiple_of(8) || !o.n.is_multiple_of(8 * groups) {
+                    return Err(format!("tile {o} does not split into matrices of 8 × 8 over {groups} SIMD-groups"));
+                }
+                let owned = (o.m / 8, o.n / (8 * groups));
+                (Kernel::SimdGroup { types: o.types, owned, groups, fused: false }, "simdgroup_gemm")
+            }
+            Path::Inline | Path::Cooperative | Path::Handle => {
+                let handle = self.path == Path::Handle;
+                let cooperative = self.path == Path::Cooperative;
+                (Kernel::Matmul2d(*o, Placement { handle, cooperative, ..Placement::default() }), "matmul2d_gemm")
+            }
+        })
+    }
+
+    /// One launch over the whole product.
+    pub fn launch(&self, pipeline: Pipeline, placed: &Placed, [a, b, c]: [Buffer; 3]) -> Launch {
+        let o = &self.operation;
+        let threads = if self.path == Path::Tiled { o.m * o.m } else { o.scope.threads() };
+        let Shape { m, n, .. } = self.shape;
+        let groups = [(n as u32).div_ceil(o.n), (m as u32).div_ceil(o.m), 1];
+        let operands = if self.path == Path::Handle { self.tensors(placed, [a, b, c]) } else { [a, b, c].map(whole) };
+        let mut bindings: Vec<(u32, Binding)> = (0..).zip(operands).collect();
+        bindings.push((3, Binding::Bytes(placed.words())));
+        Launch { pipeline, groups, threads, bindings }
+    }
+
+    fn tensors(&self, placed: &Placed, [a, b, c]: [Buffer; 3]) -> [Binding; 3] {
+        let Operation { types, transpose_left, transpose_right, .. } = self.operation;
+        let Shape { m, n, .. } = self.shape;
+        let tensor = |buffer, element, [columns, rows]: [usize; 2], pitch: usize| {
+            let extents = [columns as i64, rows as i64];
+            Binding::Tensor(HostTensor { buffer, offset: 0, element, extents, strides: [1, pitch as i64] })
+        };
+        let left = if transpose_left { [m, placed.k] } else { [placed.k, m] };
+        let right = if transpose_right { [placed.k, n] } else { [placed.wide, placed.k] };
+        [
+            tensor(a, types.left, left, placed.pitch[0]),
+            tensor(b, types.right, right, placed.pitch[1]),
+            tensor(c, types.dest, [n, m], placed.pitch[2]),
+        ]
+    }
+}
+
+/// A buffer from its first byte on.
+pub fn whole(buffer: Buffer) -> Binding {
+    Binding::Buffer { buffer, offset: 0 }
+}
+
+/// The element types of a type triple, where Metal has them.
+pub fn types_of(triple: Triple) -> Option<Types> {
+    Some(Types::new(Element::of(triple.a)?, Element::of(triple.b)?, Element::of(triple.c)?))
+}
+
+/// The type triple of element types, where the study's formats have them and integers do not meet floats.
+pub fn triple_of(types: Types) -> Option<Triple> {
+    let triple = Triple::new(types.left.format()?, types.right.format()?, types.dest.format()?);
+    let whole = [triple.a, triple.b, triple.c].map(|f| f.is_integer());
+    (whole == [true; 3] || whole == [false; 3]).then_some(triple)
+}

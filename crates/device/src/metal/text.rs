@@ -1,0 +1,221 @@
+//! Which text is compiled for a kernel?
+//!
+//! The files beside this one hold the kernels; what must be a constant (types, tiles, scopes, switches) is written before them as
+//! macros. The text is what is compiled at run time on a Mac and what the tests compile for this processor.
+
+use super::element::Element;
+use super::level::Language;
+use super::operation::{Mode, Operation, Scope};
+use super::triples::Types;
+use std::fmt::Write;
+
+/// Where the operands and the sum of a `matmul2d` product live, and what is done besides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Placement {
+    /// The host makes the tensors, and not the kernel.
+    pub handle: bool,
+    /// The sum is kept in a cooperative tensor until the end.
+    pub cooperative: bool,
+    /// Bias and GELU before the store; needs `cooperative`.
+    pub fused: bool,
+    /// Scale planes on the left and on the right.
+    pub scaled: (bool, bool),
+}
+
+/// A kernel file with its constants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kernel {
+    /// Multiply-adds of the scalar ALUs, without memory: `roofline`.
+    Roofline {
+        /// Float or half.
+        element: Element,
+        /// Independent sums of a thread.
+        chains: u32,
+    },
+    /// Threadgroup tiles without a matrix instruction: `tiled`.
+    Tiled {
+        /// Element types.
+        types: Types,
+        /// Rows, columns and depth of a tile.
+        tile: u32,
+    },
+    /// `simdgroup_matrix`: `simdgroup_gemm`.
+    SimdGroup {
+        /// Element types.
+        types: Types,
+        /// Matrices of 8 × 8 that a SIMD-group owns, down and across.
+        owned: (u32, u32),
+        /// SIMD-groups, side by side.
+        groups: u32,
+        /// Bias and GELU before the store.
+        fused: bool,
+    },
+    /// `matmul2d` over whole matrices: `matmul2d_gemm`.
+    Matmul2d(Operation, Placement),
+    /// One `matmul2d` a SIMD-group: `unit_tile`, and `unit_fragment` where both inputs can be cooperative.
+    UnitMatmul2d(Operation),
+    /// One `simdgroup_multiply_accumulate` a SIMD-group: `unit_tile`, `unit_fragment`, `matrix_layout`.
+    UnitSimdGroup(Types),
+    /// What the device says of its cooperative tensors: `layout`.
+    Layout(Operation),
+    /// Bias and GELU in place: `bias_gelu`.
+    BiasGelu(Element),
+    /// What a slice is: `slices`.
+    Slices(Element),
+    /// Language version and oldest system: `versions`.
+    Versions,
+}
+
+/// A text to compile and the language to compile it in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// Name of the file, for messages.
+    pub name: &'static str,
+    /// The whole text.
+    pub text: String,
+    /// The language version that is asked for.
+    pub language: Language,
+}
+
+/// Every kernel file, by name.
+pub const FILES: [(&str, &str); 10] = [
+    ("roofline.metal", include_str!("kernels/roofline.metal")),
+    ("tiled.metal", include_str!("kernels/tiled.metal")),
+    ("simdgroup.metal", include_str!("kernels/simdgroup.metal")),
+    ("matmul2d.metal", include_str!("kernels/matmul2d.metal")),
+    ("unit_matmul2d.metal", include_str!("kernels/unit_matmul2d.metal")),
+    ("unit_simdgroup.metal", include_str!("kernels/unit_simdgroup.metal")),
+    ("layout.metal", include_str!("kernels/layout.metal")),
+    ("bias_gelu.metal", include_str!("kernels/bias_gelu.metal")),
+    ("slices.metal", include_str!("kernels/slices.metal")),
+    ("versions.metal", include_str!("kernels/versions.metal")),
+];
+
+impl Kernel {
+    /// Name of its file.
+    pub const fn file(&self) -> &'static str {
+        match self {
+            Kernel::Roofline { .. } => "roofline.metal",
+            Kernel::Tiled { .. } => "tiled.metal",
+            Kernel::SimdGroup { .. } => "simdgroup.metal",
+            Kernel::Matmul2d(..) => "matmul2d.metal",
+            Kernel::UnitMatmul2d(..) => "unit_matmul2d.metal",
+            Kernel::UnitSimdGroup(..) => "unit_simdgroup.metal",
+            Kernel::Layout(..) => "layout.metal",
+            Kernel::BiasGelu(..) => "bias_gelu.metal",
+            Kernel::Slices(..) => "slices.metal",
+            Kernel::Versions => "versions.metal",
+        }
+    }
+
+    /// The text for a language version.
+    pub fn source(&self, language: Language) -> Source {
+        let name = self.file();
+        let body = FILES.iter().find(|(file, _)| *file == name).map_or("", |(_, text)| text);
+        Source { name, text: format!("{}{body}", self.constants()), language }
+    }
+
+    /// The oldest language that has everything it uses.
+    pub fn language(&self) -> Language {
+        match self {
+            Kernel::Matmul2d(operation, placement) if placement.scaled != (false, false) => {
+                operation.types.language().max(Language::V4_1)
+            }
+            Kernel::Matmul2d(operation, _) | Kernel::UnitMatmul2d(operation) | Kernel::Layout(operation) => {
+                operation.types.language()
+            }
+            Kernel::Slices(_) => Language::V4_0,
+            _ => Language::V3_1,
+        }
+    }
+
+    fn constants(&self) -> String {
+        let mut c = Constants::new();
+        match *self {
+            Kernel::Roofline { element, chains } => {
+                c.set("ELEMENT", element.spelled());
+                c.set("CHAINS", chains);
+            }
+            Kernel::Tiled { types, tile } => {
+                c.types(types);
+                c.set("TILE", tile);
+                c.set("ACCUMULATE", accumulator(types).spelled());
+                let by = if types.dest.is_integer() { "((x) * (y) + (z))" } else { "fma(x, y, z)" };
+                c.set("MULTIPLY_ADD(x, y, z)", by);
+            }
+            Kernel::SimdGroup { types, owned: (rows, columns), groups, fused } => {
+                c.types(types);
+                c.set("ACCUMULATE", accumulator(types).spelled());
+                c.set("ROWS", rows);
+                c.set("COLUMNS", columns);
+                c.set("GROUPS", groups);
+                c.set("FUSED", u8::from(fused));
+            }
+            Kernel::Matmul2d(operation, placement) => {
+                c.operation(&operation);
+                c.set("HANDLE", u8::from(placement.handle));
+                c.set("COOPERATIVE", u8::from(placement.cooperative));
+                c.set("FUSED", u8::from(placement.fused));
+                c.set("SCALED_LEFT", u8::from(placement.scaled.0));
+                c.set("SCALED_RIGHT", u8::from(placement.scaled.1));
+            }
+            Kernel::UnitMatmul2d(operation) | Kernel::Layout(operation) => {
+                c.operation(&operation);
+                c.set("FRAGMENTS", u8::from(has_fragments(&operation)));
+            }
+            Kernel::UnitSimdGroup(types) => c.types(types),
+            Kernel::BiasGelu(element) => c.set("DEST", element.spelled()),
+            Kernel::Slices(element) => c.set("LEFT", element.spelled()),
+            Kernel::Versions => {}
+        }
+        c.0
+    }
+}
+
+/// Whether both inputs of an operation can be cooperative tensors: one SIMD-group, no format type, extents of 16 or 32.
+pub fn has_fragments(operation: &Operation) -> bool {
+    let extents = [operation.m, operation.n, operation.step];
+    operation.scope == Scope::SimdGroups(1)
+        && !operation.types.has_format()
+        && extents.iter().all(|e| matches!(e, 16 | 32))
+        && extents.contains(&32)
+}
+
+/// The type in which the kernels that add by hand add.
+fn accumulator(types: Types) -> Element {
+    if types.dest.is_integer() { Element::Int32 } else { Element::Float }
+}
+
+/// Macros, one a line.
+struct Constants(String);
+
+impl Constants {
+    /// A device has threadgroup arrays; the tests, which have none, define the macro first.
+    fn new() -> Constants {
+        Constants("#ifndef THREADGROUP_ARRAY\n#define THREADGROUP_ARRAY threadgroup\n#endif\n".into())
+    }
+
+    fn set(&mut self, name: &str, value: impl std::fmt::Display) {
+        let _ = writeln!(self.0, "#define {name} {value}");
+    }
+
+    fn types(&mut self, types: Types) {
+        for (name, element) in [("LEFT", types.left), ("RIGHT", types.right), ("DEST", types.dest)] {
+            self.set(name, element.spelled());
+            self.set(&format!("{name}_DATA"), element.data());
+            self.set(&format!("{name}_BITS"), element.bits());
+        }
+    }
+
+    fn operation(&mut self, operation: &Operation) {
+        self.types(operation.types);
+        self.set("TILE_M", operation.m);
+        self.set("TILE_N", operation.n);
+        self.set("STEP", operation.step);
+        self.set("SCOPE", operation.scope.spelled());
+        self.set("TRANSPOSE_LEFT", operation.transpose_left);
+        self.set("TRANSPOSE_RIGHT", operation.transpose_right);
+        self.set("RELAXED", operation.relaxed);
+        self.set("MODE", Mode::spelled(operation.mode));
+    }
+}

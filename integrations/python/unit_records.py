@@ -1,0 +1,206 @@
+"""Do the records of units say what their own models, maps and rules give?
+
+Evaluates the sampled vectors of a model, the sampled launches of a map and the sampled codes of a conversion again. It
+does not draw their inputs from the seed again, nor compare models, words and published layouts: `rigel verify` does. What
+cannot be evaluated here is counted and said.
+"""
+
+import json
+import re
+
+from number_formats import BITS, decode, is_integer, precision, triple_of
+from run_files import Fault, text_of
+from unit_models import Dot, Nan, Unsupported, convert, taken
+
+FOLDER_OF = {"arithmetic": "models", "layout": "layouts", "specials": "conversions"}
+HEX = re.compile("0|[1-9a-f][0-9a-f]{0,15}")
+DISTRIBUTIONS = "normal random_bits cancellation ladder subnormal specials".split()
+HEAD = "operand,lane,slot,row,column"
+
+
+def files_of(cell):
+    """The files that a cell row commits to, sorted."""
+    folder = FOLDER_OF.get(cell.probe)
+    if folder is None or cell.outcome not in ("exact", "inexact"):
+        return []
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "._+-") else "_" for c in cell.tile[:80]).lstrip(".")
+    table = [".csv"] if cell.probe == "layout" and cell.outcome == "exact" else []
+    return [f"{folder}/{name}-{cell.cell}{ending}" for ending in [*table, ".json"]]
+
+
+def codes(text):
+    """The codes of a text: hexadecimal, parted by single spaces."""
+    found = text.split(" ") if text else []
+    if not all(map(HEX.fullmatch, found)):
+        raise ValueError(f"`{text[:40]}` holds something that is no code")
+    return [int(code, 16) for code in found]
+
+
+def read(path):
+    text = text_of(path)
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Fault(path, getattr(error, "lineno", 1), f"is no JSON: {str(error)[:120]}") from None
+    if not isinstance(record, dict):
+        raise Fault(path, 1, "is no record")
+    return record
+
+
+class Records:
+    """Every record of a run; afterwards `items` looked at and `unevaluated` of their vectors, by reason."""
+
+    def __init__(self, path_of, kinds):
+        self.path_of, self.kinds = path_of, kinds
+        self.items, self.unevaluated, self.flaws = 0, {}, []
+
+    def check(self, cell):
+        names = files_of(cell)
+        if not names:
+            return
+        self.items += 1
+        name = names[-1]
+        record = read(self.path_of(name))
+        try:
+            for what in self.same(cell, record):
+                self.flaws.append((name, what))
+            look = {"arithmetic": self.arithmetic, "layout": self.layout, "specials": self.conversion}[cell.probe]
+            for what in look(cell, record, names):
+                self.flaws.append((name, what))
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError, OverflowError) as error:
+            self.flaws.append((name, f"is not as a record is written: {type(error).__name__}: {str(error)[:120]}"))
+
+    def same(self, cell, record):
+        """What the record states otherwise than its row."""
+        unit, origin = record["unit"], record["origin"]
+        pairs = {"schema": (record["schema"], 1), "cell": (record["cell"], cell.cell),
+                 "claim": (record["claim"], cell.outcome), "unit.name": (unit["name"], cell.tile),
+                 "unit.path": (unit["path"], cell.path), "unit.triple": (unit["triple"], cell.triple),
+                 "unit.shape": (unit["shape"], cell.shape), "origin.device": (origin["device"], cell.device),
+                 "origin.driver": (origin["driver"], cell.driver),
+                 "origin.kind": (origin["kind"], self.kinds.get(cell.run))}
+        for field, (found, stated) in pairs.items():
+            if found != stated:
+                yield f"{field} is `{str(found)[:60]}`, its row or run has `{str(stated)[:60]}`"
+        if (record["claim"] == "exact") != (record["why"] == ""):
+            yield "`why` says why a claim is inexact, and nothing of an exact one"
+
+    def arithmetic(self, cell, record, _):
+        exact, model, validation = record["claim"] == "exact", record["model"], record["validation"]
+        if exact and not (model and validation):
+            yield "an exact claim needs a model and a validation"
+        if validation:
+            tested = validation["distributions"]
+            if [one["distribution"] for one in tested] != DISTRIBUTIONS:
+                yield "the validation does not name every distribution once, in order"
+            if any(one["bound"] != 3 / one["asked"] or one["mismatches"] > one["asked"] for one in tested):
+                yield "a bound is not 3 divided by the dot products asked"
+            if exact and any(one["mismatches"] for one in tested):
+                yield "an exact claim has mismatches"
+        if exact and (record["counterexample"] or record["contradiction"]):
+            yield "an exact claim has a counterexample"
+        if [v["distribution"] for v in record["vectors"]] != [d for d in DISTRIBUTIONS for _ in range(16)]:
+            yield "there are not 16 vectors of each distribution, in order"
+        questions = [(f"vector {at}", v["inputs"], v.get("model", v["d"])) for at, v in enumerate(record["vectors"])]
+        if exact and any("model" in vector for vector in record["vectors"]):
+            yield "an exact model has vectors that it does not predict"
+        if record["counterexample"]:
+            counterexample = record["counterexample"]
+            questions.append(("counterexample", counterexample["question"], counterexample["model"]))
+            if counterexample["model"] == counterexample["unit"]:
+                yield "the counterexample is none"
+        if model and cell.extents[2] % model["k"]:
+            yield "the unit's k is no multiple of the model's"
+        formats = triple_of(cell.triple)[:3]
+        for name, question, stated in questions if model else []:
+            a, b, (c,), (says,) = (codes(text) for text in (question["a"], question["b"], question["c"], stated))
+            if not len(a) == len(b) == cell.extents[2]:
+                yield f"{name} has another number of codes than the unit takes"
+                continue
+            try:
+                found = Dot(model, formats, a, b, c).code()
+            except Unsupported as reason:
+                self.unevaluated[str(reason)] = self.unevaluated.get(str(reason), 0) + 1
+                continue
+            if found != says:
+                yield f"{name}: the model gives {found:x}, not {says:x}"
+
+    def layout(self, cell, record, names):
+        if record["claim"] != "exact":
+            if record["sample"] or record["published"]:
+                yield "there is a map beside a doubt"
+            return
+        maps = self.table(names[0], cell, record)
+        m, n, k = cell.extents
+        if len(record["sample"]) != 4:
+            yield "there are not 4 sampled launches"
+        for at, launch in enumerate(record["sample"]):
+            values = {operand: [int(text) for text in launch[operand].split(" ")] for operand in "abcd"}
+            held = {}
+            for operand in "abc":
+                for register, element in enumerate(maps[operand]):
+                    known = held.setdefault((operand, element), values[operand][register])
+                    if element and known != values[operand][register]:
+                        yield f"launch {at}: two registers of {operand} hold {element} with other values"
+            for register, element in enumerate(maps["d"]):
+                if element is None:
+                    continue
+                row, column = element
+                total = held["c", element] + sum(held["a", (row, x)] * held["b", (x, column)] for x in range(k))
+                # Beyond what the output holds exactly, a launch says nothing.
+                if total <= 1 << precision_of(cell) and total != values["d"][register]:
+                    yield f"launch {at}: register {register} of d is {values['d'][register]}, the map says {total}"
+
+    def table(self, name, cell, record):
+        """{operand: the element of each register} from the table beside a record."""
+        path, maps = self.path_of(name), {}
+        lines = text_of(path).split("\n")
+        if lines[0] != HEAD or lines[-1] != "":
+            raise Fault(path, 1, f"its head is not `{HEAD}`, or its last line has no end")
+        m, n, k = cell.extents
+        slots = dict(zip("abc", record["slots"]), d=record["slots"][2])
+        extents = {"a": (m, k), "b": (k, n), "c": (m, n), "d": (m, n)}
+        for number, line in enumerate(lines[1:-1], 2):
+            operand, lane, slot, row, column = line.split(",")
+            registers = maps.setdefault(operand, [])
+            if int(lane) * slots[operand] + int(slot) != len(registers):
+                raise Fault(path, number, "stands out of order")
+            element = (int(row), int(column)) if row else None
+            if element and not all(0 <= at < most for at, most in zip(element, extents[operand])):
+                raise Fault(path, number, f"{element} lies outside the operand")
+            registers.append(element)
+        maps.setdefault("d", maps.get("c", []))
+        for operand in "abcd":
+            if len(maps.get(operand, [])) != record["lanes"] * slots[operand]:
+                raise Fault(path, None, f"has not every register of {operand}")
+        return maps
+
+    def conversion(self, cell, record, _):
+        rule, sample, converted = record["rule"], codes(record["sample"]), codes(record["converted"])
+        exact = record["deviating"] == 0
+        if exact != (record["claim"] == "exact"):
+            yield "the claim is exact where no code deviates, and only there"
+        if len(sample) != len(converted) or sample != sorted(set(sample)):
+            yield "the sample is not sorted, or has not as many results as codes"
+        if BITS[rule["from"]] != BITS[record["from"]] or BITS[rule["to"]] != BITS[record["to"]]:
+            yield "the rule has formats of another width"
+        deviations = {(codes(d["code"])[0], codes(d["found"])[0]) for d in record["deviations"]}
+        listed = len(deviations) == record["deviating"]
+        for code, found in zip(sample, converted):
+            try:
+                says = convert(rule, code)
+            except Unsupported as reason:
+                self.unevaluated[str(reason)] = self.unevaluated.get(str(reason), 0) + 1
+                continue
+            agrees = found == says if says is not None else is_nan(rule["to"], found)
+            if not agrees and (code, found) not in deviations and listed:
+                yield f"code {code:x}: the rule gives {'a NaN' if says is None else format(says, 'x')}, not {found:x}"
+
+
+def is_nan(name, code):
+    return not is_integer(name) and decode(name, code) is None and isinstance(taken(name, {}, code), Nan)
+
+
+def precision_of(cell):
+    """Bits of the whole numbers that the output holds exactly, as far as samples go."""
+    return min(precision(triple_of(cell.triple)[2]), 16)
