@@ -23,6 +23,7 @@ mod rounding;
 mod rust;
 mod sums;
 mod syntax;
+mod totals;
 mod tree;
 mod used;
 mod wide;
