@@ -85,6 +85,7 @@ fn arithmetic(published: &str, path: &str) -> UnitRecord {
         operands: Vec::new(),
         tiles: Tiles::default(),
         seed: SEED,
+        published: vec![published.name.clone()],
         vectors,
     }))
 }
@@ -264,6 +265,7 @@ fn a_resume_asks_again_for_a_lost_record_and_refuses_a_changed_one() {
 #[test]
 fn every_edited_value_is_refused_by_the_rest_of_its_record() {
     let free = [
+        "published",
         "source",
         "convention",
         "beyond",
@@ -278,7 +280,7 @@ fn every_edited_value_is_refused_by_the_rest_of_its_record() {
         "columns",
     ];
     // What makes the record's identity is held against the row, and origin against provenance.
-    let row = ["cell", "schema", "origin", "name", "path"];
+    let row = ["cell", "schema", "origin", "name", "path", "shape"];
     for record in all() {
         let value = match &record {
             UnitRecord::Arithmetic(record) => serde_json::to_value(record),

@@ -5,6 +5,7 @@
 //! escaped; missing data gives a figure that says what is missing; long tables are cut with a count.
 #![forbid(unsafe_code)]
 
+mod catalogue;
 mod figure;
 mod figures;
 mod kind;
@@ -23,6 +24,7 @@ mod theme;
 mod units;
 mod verdicts;
 
+pub use catalogue::{CatalogueError, CatalogueRow, catalogue_markdown};
 pub use figure::Figure;
 pub use figures::layout::{LayoutPicture, layout_picture};
 pub use kind::Kind;

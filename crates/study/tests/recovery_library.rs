@@ -32,7 +32,7 @@ fn published_models_are_recovered() {
             // Short instructions are repeated, so that their order over k shows.
             let k = if model.k < 4 { 4 } else { model.k };
             let mut unit = Planted::new(model, (4, 4), k, Deviation::None).expect("a model that can be evaluated");
-            let effort = Effort { validation: 6_000, evaluations: 2_000_000, ..Effort::full(5) };
+            let effort = Effort { validation: 6_000, evaluations: 16_000_000, ..Effort::full(5) };
             let recovery = recover(&mut unit, &effort).expect("a unit that answers");
             let recovered = recovery.recovered.model().expect("a model");
             let right = recovery.recovered.is_exact() && same_function(recovered, model, k, 11, 1_000);

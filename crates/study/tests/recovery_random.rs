@@ -50,7 +50,7 @@ fn random_models_are_recovered_or_come_out_inexact() {
             let same = recovery.recovered.model().is_some_and(|found| same_function(found, &model, k, seed, 400));
             assert!(recovery.probes.before_validation() <= 5_000, "seed {seed}: {recovery}");
             if let Recovered::Inexact { validation: Some(validation), counterexample, .. } = &recovery.recovered {
-                assert_eq!(validation.mismatches() > 0, counterexample.is_some(), "seed {seed}: {recovery}");
+                assert!(validation.mismatches() == 0 || counterexample.is_some(), "seed {seed}: {recovery}");
             }
             (exact, same, format!("seed {seed}: {model}\n{recovery}"))
         })

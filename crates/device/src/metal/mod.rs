@@ -4,6 +4,7 @@
 //! framework stands above the seam [`gpu::Gpu`] and is tested on any system against a device in software that runs the same
 //! kernel text; what needs one is in `apple`, which exists on Apple's systems only.
 
+pub mod alignment;
 #[cfg(target_vendor = "apple")]
 mod apple;
 pub mod device;
@@ -12,6 +13,7 @@ pub mod gemm;
 pub mod gpu;
 pub mod layout;
 pub mod level;
+pub mod modes;
 pub mod operation;
 pub mod place;
 pub mod power;

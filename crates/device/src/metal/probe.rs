@@ -151,11 +151,14 @@ pub fn versions(gpu: &mut dyn Gpu, language: Language) -> Result<Effective, Stri
 pub struct SliceSeen {
     /// Extents that it reports: columns and rows.
     pub extents: (u32, u32),
-    /// Index of the element that it begins with, in the whole.
+    /// Index in the whole of the element that it begins with, modulo [`SLICE_MODULUS`].
     pub begins_at: u32,
 }
 
-/// Cuts a slice out of a tensor of `columns` × `rows` and looks at it. Elements name their index modulo 2048.
+/// Elements of the whole are their index modulo this prime, which half precision holds: no power of two lies on it.
+pub const SLICE_MODULUS: u32 = 2039;
+
+/// Cuts a slice out of a tensor of `columns` × `rows` and looks at it.
 ///
 /// # Errors
 /// What the compiler or the device says.
@@ -163,7 +166,7 @@ pub fn slice(gpu: &mut dyn Gpu, (columns, rows): (u32, u32), (column, row): (u32
     let mut data = Matrix::zeroed(Format::F16, 1, (columns * rows) as usize);
     for i in 0..data.cols {
         let code = Format::F16.encode(
-            (i % 2048) as f64,
+            (i as u32 % SLICE_MODULUS).into(),
             rigel_numerics::Rounding::NearestEven,
             rigel_numerics::Overflow::Ieee,
         );

@@ -24,6 +24,7 @@
 //! | `arithmetic` | path/unit, triple | `exact` or `inexact`; what the model was tested by, or why there is none |
 //! | `arithmetic.model` | the same | `step`, `chain` or `join`; the exact or nearest model in words |
 //! | `arithmetic.deviation` `arithmetic.deviation.normal` … | the same | outputs that the model does not predict ÷ dot products asked, over all and of each distribution; where there is none the upper end is 3 ÷ asked |
+//! | `arithmetic.published` | the same | published models that predict every sampled vector |
 //! | `arithmetic.undetermined` | the same | parameters that no input that was tried separates; which |
 //! | `arithmetic.tiles` | the same | tiles executed before validation |
 //! | `arithmetic.composed` | the same | the unit whose steps it is composed of; how, with a witness |

@@ -76,6 +76,13 @@ fn arithmetic(record: &ArithmeticRecord, composed: &[Composed]) -> Vec<FactRow> 
     if let Some(validation) = &record.validation {
         facts.extend(deviations(&subject, validation, &cells));
     }
+    if !record.published.is_empty() {
+        let words = format!(
+            "published models of these types that predict all {} sampled vectors; no validation was made of them",
+            record.vectors.len()
+        );
+        facts.push(subject.word("arithmetic.published", record.published.join(", "), words, &cells));
+    }
     if !record.class.is_empty() {
         let class = record.class.iter().map(|undetermined| {
             let settings = undetermined.settings.iter().take(LISTED).cloned().collect::<Vec<_>>().join(" or ");

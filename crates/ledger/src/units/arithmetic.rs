@@ -3,7 +3,7 @@
 use super::codes::{Code, Codes};
 use super::record::{Claim, Origin, UnitIdentity, Versioned};
 use crate::rows::CellId;
-use rigel_numerics::arithmetic::{Distribution, DotInputs, Evaluator, Model, ScaledPart, Scales};
+use rigel_numerics::arithmetic::{Distribution, DotInputs, Evaluator, Model, ScaledPart, Scales, library};
 use rigel_numerics::random::stream;
 use rigel_numerics::{Format, Rounding};
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,9 @@ pub struct ArithmeticRecord {
     pub tiles: Tiles,
     /// Seed of all draws.
     pub seed: u64,
+    /// Published models of the unit's types that predict every vector of the sample: more than a coincidence, less than a
+    /// validation.
+    pub published: Vec<String>,
     /// A sample of inputs and outputs: the same number of each distribution.
     pub vectors: Vec<Vector>,
 }
@@ -247,6 +250,26 @@ pub fn drawn_inputs(unit: &UnitIdentity, seed: u64, distribution: Distribution, 
 }
 
 impl ArithmeticRecord {
+    /// The names of the library's models that predict every vector; none for a unit that is no function of its inputs.
+    pub fn predicting(&self) -> Vec<String> {
+        let (t, k) = (self.unit.triple, self.unit.shape.k);
+        let fits = |model: &Model| {
+            let of = model.triple;
+            let scales = model.scales.map(|s| s.group) == self.unit.scales.map(|s| s.1);
+            (of.a, of.b, of.c) == (t.a, t.b, t.c) && scales
+        };
+        let predicts = |model: &Model| {
+            let Ok(evaluator) = Evaluator::new(model, k) else { return false };
+            let mut scratch = evaluator.scratch();
+            self.vectors.iter().all(|v| evaluator.dot(&mut scratch, v.inputs.inputs().codes()) == v.d.0)
+        };
+        if self.contradiction.is_some() || self.vectors.iter().any(|v| !v.inputs.fits(&self.unit)) {
+            return Vec::new();
+        }
+        let found = library().iter().filter(|p| fits(&p.model) && predicts(&p.model));
+        found.map(|p| p.name.clone()).collect()
+    }
+
     /// The model ready for the unit's K.
     ///
     /// # Errors

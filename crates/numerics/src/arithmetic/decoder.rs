@@ -67,6 +67,25 @@ impl Decoder {
         decoder
     }
 
+    /// Whether this is the decoder that [`Decoder::new`] makes of these.
+    pub(super) fn reads(
+        &self,
+        format: Format,
+        intake: &Intake,
+        products: ProductExponent,
+        zeros: ZeroProducts,
+    ) -> bool {
+        let zero_exponent = if let ZeroProducts::Operand(e) = zeros { e } else { NO_EXPONENT };
+        let normalise = products == ProductExponent::OperandsNormalised;
+        (self.format, self.intake, self.normalise, self.zero_exponent) == (format, *intake, normalise, zero_exponent)
+    }
+
+    /// Whether two decoders make the same of every code.
+    pub(super) fn reads_like(&self, other: &Decoder) -> bool {
+        (self.format, self.intake, self.normalise, self.zero_exponent)
+            == (other.format, other.intake, other.normalise, other.zero_exponent)
+    }
+
     /// Decodes `codes` into the places that `order` gives, the rest of the row as +0.
     pub(super) fn row(&self, codes: &[u64], order: &[u32], row: &mut Row) {
         if row.special {

@@ -66,6 +66,11 @@ impl Evaluator {
     /// # Errors
     /// What [`Model::check`] says, for this K.
     pub fn new(model: &Model, k: usize) -> Result<Evaluator, ModelError> {
+        Evaluator::made(model, k, None)
+    }
+
+    /// As [`Evaluator::new`]; decoders are taken from `like` where it reads codes alike.
+    pub(super) fn made(model: &Model, k: usize, like: Option<&Evaluator>) -> Result<Evaluator, ModelError> {
         model.check_form()?;
         let program = Program::new(model, k)?;
         let t = model.triple;
@@ -73,12 +78,15 @@ impl Evaluator {
             Align::Largest(alignment) => (alignment.products, alignment.zero_products),
             Align::Exact => (ProductExponent::Raw, ZeroProducts::Ignored),
         };
-        let decoder = |format, intake: &Intake| Decoder::new(format, intake, products, zeros);
+        let decoder = |format, intake: &Intake, known: Option<&Decoder>| match known {
+            Some(known) if known.reads(format, intake, products, zeros) => known.clone(),
+            _ => Decoder::new(format, intake, products, zeros),
+        };
         let scales = model.scales.map(|s| [s.a, s.b].map(|f| plain(f, &Intake::default())));
         let output = plain(t.c, &Intake::default());
         Ok(Evaluator {
-            a: decoder(t.a, &model.a),
-            b: decoder(t.b, &model.b),
+            a: decoder(t.a, &model.a, like.map(|e| &e.a)),
+            b: decoder(t.b, &model.b, like.map(|e| &e.b)),
             c: plain(t.c, &model.c),
             scales,
             nans: Nans::new(&model.nan, |word| output.value(word)),

@@ -12,7 +12,6 @@ use super::program::{Op, Program, Rule, RuleOutput};
 use super::round::Rounder;
 use super::sum::{Align, Sum};
 use crate::{Format, Rounding};
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// What is known of the value in a slot.
@@ -28,7 +27,8 @@ struct Builder<'a> {
     program: Program,
     known: Vec<Known>,
     free: Vec<u32>,
-    rules: HashMap<(&'a Sum, Option<i32>, bool), u32>,
+    /// What each rule was made of.
+    rules: Vec<(&'a Sum, Option<i32>, bool)>,
     placed: u32,
     scale: Option<Products>,
 }
@@ -60,7 +60,7 @@ impl Program {
             result: 0,
             products,
         };
-        let rules = HashMap::new();
+        let rules = Vec::new();
         let mut builder = Builder { model, program, known: vec![c, c], free: Vec::new(), rules, placed: 0, scale };
         let indices: Vec<usize> = (0..padded).collect();
         let result = builder.node(&model.body, &indices, 0)?;
@@ -177,9 +177,12 @@ impl<'a> Builder<'a> {
     }
 
     fn rule(&mut self, sum: &'a Sum, product_limit: Option<i32>, narrow: bool) -> u32 {
-        let next = self.program.rules.len() as u32;
-        let rule = *self.rules.entry((sum, product_limit, narrow)).or_insert(next);
-        if rule == next {
+        let same = |known: &(&Sum, Option<i32>, bool)| {
+            std::ptr::eq(known.0, sum) && (known.1, known.2) == (product_limit, narrow)
+        };
+        let known = self.rules.iter().position(same);
+        if known.is_none() {
+            self.rules.push((sum, product_limit, narrow));
             let align = match &sum.align {
                 Align::Exact => None,
                 Align::Largest(rule) => Some(Aligner::new(rule, self.program.products.places, narrow)),
@@ -192,7 +195,7 @@ impl<'a> Builder<'a> {
             let down = matches!(sum.output, Output::Rounded(form) if form.rounding == Rounding::Down);
             self.program.rules.push(Rule { align, zero: sum.zero, down, output, product_limit });
         }
-        rule
+        known.unwrap_or(self.rules.len() - 1) as u32
     }
 
     /// The scale group that holds all of a step's indices, where sums are scaled.

@@ -128,6 +128,7 @@ fn line(fact: &FactRow) -> (String, String) {
         "arithmetic.tiles" => ("tiles asked".into(), format!("{} before validation: {}", fact.value, fact.words)),
         "arithmetic.undetermined" => ("not separated".into(), fact.words.clone()),
         "arithmetic.composed" => (format!("composed of {}", fact.value), fact.words.clone()),
+        "arithmetic.published" => ("agrees with".into(), format!("{}: {}", fact.value, fact.words)),
         "layout.launches" => ("launches".into(), format!("{} in all: {}", fact.value, fact.words)),
         "layout.published" => ("published as".into(), format!("{}: {}", fact.value, fact.words)),
         name if name.starts_with("operand.") => (format!("bits of {operand}"), fact.words.clone()),

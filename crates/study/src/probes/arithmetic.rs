@@ -82,6 +82,7 @@ pub(crate) fn find(unit: &mut dyn Unit, cell: &Identity, validation: u64) -> Res
         Vector { distribution, index, inputs, d: Code(d), model }
     };
     record.vectors = drawn.into_iter().zip(answers).map(vector).collect();
+    record.published = record.predicting();
     record.operands = kept.into_iter().flat_map(|kept| ["a", "b"].into_iter().zip(kept).map(operand)).collect();
     // The sample is fresh as well: a model that it refutes is not exact, whatever the validation said.
     if record.claim == Claim::Exact && record.vectors.iter().any(|vector| vector.model.is_some()) {
@@ -135,6 +136,7 @@ fn recorded(recovery: Recovery, cell: &Identity, unit: UnitIdentity, others: u64
             others,
         },
         seed: recovery.seed,
+        published: Vec::new(),
         vectors: Vec::new(),
     };
     match recovery.recovered {

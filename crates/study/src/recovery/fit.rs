@@ -1,13 +1,16 @@
 //! Which settings of all parameters explain what was observed?
 //!
 //! Knobs are turned one after another; a setting is kept when it brings the predicted codes nearer to the observed ones. Most
-//! questions of the pool feel few parameters, so these can be found while others are still wrong.
+//! questions of the pool feel few parameters, so these can be found while others are still wrong. Where no knob helps,
+//! other trees are tried with the sums that were found, and what remains unexplained counts more and more until it
+//! outweighs what holds the search where it is (Morris, "The breakout method for escaping from local minima", AAAI 1993).
 
 use super::dice::Dice;
 use super::knobs::{Knob, Place, knobs, pairs, sums};
-use super::question::Observation;
-use super::settings::settings;
-use rigel_numerics::Format;
+use super::mistaken::mistaken;
+use super::settings::{Fineness, settings};
+use super::shapes::{Shape, bare, reshaped};
+use super::witnesses::{Set, Witnesses};
 use rigel_numerics::arithmetic::{Evaluator, Model};
 
 /// A model and how far its predictions lie from what was observed.
@@ -17,257 +20,299 @@ pub(super) struct Fit {
     pub penalty: u64,
 }
 
-/// Observations, and how many more dot products may be evaluated on them.
-pub(super) struct Fitter<'o> {
+/// A search for a model that explains observations.
+pub(super) struct Fitter<'w> {
     k: usize,
-    observations: &'o [Observation],
-    left: i64,
+    witnesses: &'w mut Witnesses,
+    shapes: &'w [Shape],
+    /// The evaluations after which it ends, as [`Witnesses::spent`] counts them.
+    most: u64,
     dice: Dice,
 }
 
 /// Observations on which starts are compared.
-const QUICK: usize = 110;
-/// Observations on which knobs are first turned.
-const ACTIVE: usize = 280;
+const QUICK: usize = 180;
+/// Terms of the observations that are explained first, then next, and so on, and how many of them.
+const RUNGS: [(usize, usize, usize); 3] = [(0, 1, 240), (2, 2, 220), (3, usize::MAX, 260)];
+/// Observations that refuted a model and that are always active, at most.
+const LATEST: usize = 240;
 /// Mismatches that join the active observations at a time.
-const JOINING: usize = 64;
-/// Trees of which every beginning is tried.
-const PROMISING: usize = 6;
+const JOINING: usize = 80;
+/// Trees whose sums are fitted a little.
+const PROMISING: usize = 14;
 /// Beginnings that are fitted in full.
-const FITTED: usize = 5;
+const FITTED: usize = 6;
+/// Of these, those with which a long search is tried.
+const PURSUED: usize = 3;
+/// Detours that are tried where a search is stuck.
+const DETOURS: usize = 10;
+/// Most observations that may be unexplained where detours are tried.
+const DETOURED: usize = 120;
 
-/// How far a predicted code lies from the observed one: 0 if it is the same, else 8 and the bits of their distance in
-/// codes.
-pub(super) fn penalty(format: Format, observed: u64, predicted: u64) -> u64 {
-    if observed == predicted {
-        return 0;
-    }
-    if format.is_nan(observed) != format.is_nan(predicted) {
-        return 8 + 64;
-    }
-    let place = |code: u64| -> i128 {
-        let unused = 128 - format.bits();
-        if format.is_integer() {
-            return (code as i128) << unused >> unused;
-        }
-        let magnitude = i128::from(code & (format.code_mask() >> 1));
-        if code >> (format.bits() - 1) & 1 == 1 { -magnitude } else { magnitude }
-    };
-    let distance = (place(observed) - place(predicted)).unsigned_abs();
-    8 + u64::from(128 - distance.leading_zeros())
-}
-
-/// Numbers of observations, those that the present model does not explain first.
-struct Set {
-    order: Vec<usize>,
-    wrong: usize,
-}
-
-impl Set {
-    fn first(count: usize) -> Set {
-        Set { order: (0..count).collect(), wrong: 0 }
-    }
-}
-
-impl<'o> Fitter<'o> {
-    /// Fits to observations of dot products of `k` products with at most `most` evaluations of one.
-    pub(super) fn new(k: usize, observations: &'o [Observation], most: u64, seed: u64) -> Fitter<'o> {
-        Fitter { k, observations, left: most.min(i64::MAX as u64) as i64, dice: Dice::new(seed, 77) }
+impl<'w> Fitter<'w> {
+    /// Fits dot products of `k` products with at most `most` evaluations of one.
+    pub(super) fn new(k: usize, witnesses: &'w mut Witnesses, shapes: &'w [Shape], most: u64, seed: u64) -> Fitter<'w> {
+        let most = witnesses.spent() + most;
+        Fitter { k, witnesses, shapes, most, dice: Dice::new(seed, 77) }
     }
 
-    /// Evaluations that are left.
-    pub(super) fn left(&self) -> u64 {
-        self.left.max(0) as u64
+    /// Does something with a part of the evaluations that are left at most.
+    fn within<T>(&mut self, part: u64, act: impl FnOnce(&mut Self) -> T) -> T {
+        let most = self.most;
+        self.most = most.min(self.witnesses.spent() + part);
+        let done = act(self);
+        self.most = most;
+        done
     }
 
-    /// The penalty of a model on a set; `None` if it is not below `limit`.
-    fn penalty(&mut self, model: &Model, set: &mut Set, limit: u64) -> Option<u64> {
-        let evaluator = Evaluator::new(model, self.k).ok()?;
-        let mut scratch = evaluator.scratch();
-        let format = model.triple.c;
-        let mut total = 0;
-        for n in 0..set.order.len() {
-            let Observation { question, d } = &self.observations[set.order[n]];
-            total += penalty(format, *d, evaluator.dot(&mut scratch, question.inputs()));
-            if total >= limit {
-                // What refused this model may refuse the next one sooner.
-                if n > set.wrong {
-                    set.order.swap(n, set.wrong + (n - set.wrong) / 2);
-                }
-                self.left -= n as i64 + 8;
-                return None;
-            }
-        }
-        self.left -= set.order.len() as i64 + 8;
-        Some(total)
+    fn is_spent(&self) -> bool {
+        self.witnesses.spent() >= self.most
     }
 
-    /// The penalty of a model on a set, whose observations that it does not explain now come first: a model that explains
-    /// none of them is refused after those.
-    fn arrange(&mut self, model: &Model, set: &mut Set) -> u64 {
-        let Ok(evaluator) = Evaluator::new(model, self.k) else { return u64::MAX };
-        let mut scratch = evaluator.scratch();
-        let (mut wrong, mut right) = (Vec::new(), Vec::with_capacity(set.order.len()));
-        let mut total = 0;
-        for &i in &set.order {
-            let Observation { question, d } = &self.observations[i];
-            let penalty = penalty(model.triple.c, *d, evaluator.dot(&mut scratch, question.inputs()));
-            if penalty > 0 {
-                wrong.push(i)
-            } else {
-                right.push(i)
-            }
-            total += penalty;
-        }
-        self.left -= set.order.len() as i64 + 8;
-        set.wrong = wrong.len();
-        wrong.extend(right);
-        set.order = wrong;
-        total
-    }
-
-    /// The observations that a model does not explain.
-    pub(super) fn unexplained(&self, model: &Model) -> Vec<usize> {
-        unexplained(model, self.k, self.observations)
-    }
-
-    fn turn(&mut self, fit: &mut Fit, knob: Knob, set: &mut Set) -> bool {
+    /// Keeps the best of some models if it beats the present one.
+    fn choose(&mut self, fit: &mut Fit, others: Vec<Model>, set: &mut Set) -> bool {
         let mut best: Option<Model> = None;
-        for other in settings(&fit.model, knob) {
-            if let Some(penalty) = self.penalty(&other, set, fit.penalty) {
+        for other in others {
+            if let Some(penalty) = self.witnesses.better(&other, set, fit.penalty) {
                 fit.penalty = penalty;
                 best = Some(other);
             }
         }
         let Some(model) = best else { return false };
         fit.model = model;
-        fit.penalty = self.arrange(&fit.model, set);
+        fit.penalty = self.witnesses.arrange(&fit.model, set);
         true
     }
 
-    /// Turns knobs until none helps.
-    fn climb(&mut self, fit: &mut Fit, set: &mut Set) {
-        loop {
-            let mut turned = false;
-            for knob in knobs(&fit.model) {
-                // Exponents are tried on a coarse ladder and near the present one: the best comes in sight step by step.
-                let ladder = matches!(knob, Knob::Floor(_) | Knob::ZeroValues(_) | Knob::ZeroProducts(_));
-                for _ in 0..if ladder { 4 } else { 1 } {
-                    if fit.penalty == 0 || self.left <= 0 || !self.turn(fit, knob, set) {
-                        break;
-                    }
-                    turned = true;
-                }
+    fn turn(&mut self, fit: &mut Fit, knob: Knob, set: &mut Set, fineness: Fineness) -> bool {
+        let others = settings(&fit.model, knob, fineness);
+        self.choose(fit, others, set)
+    }
+
+    /// Turns every knob once, in order or, where the search was stuck, in any order.
+    fn sweep(&mut self, fit: &mut Fit, set: &mut Set, shuffled: bool, fineness: Fineness) -> bool {
+        let mut order = knobs(&fit.model);
+        if shuffled {
+            (1..order.len()).rev().for_each(|i| order.swap(i, self.dice.below(i + 1)));
+        }
+        let mut turned = false;
+        for knob in order {
+            if fit.penalty == 0 || self.is_spent() {
+                break;
             }
-            if fit.penalty == 0 || self.left <= 0 {
-                return;
+            turned |= self.turn(fit, knob, set, fineness);
+        }
+        turned
+    }
+
+    /// Turns two knobs at once, lets parameters change places, then tries other trees.
+    fn leap(&mut self, fit: &mut Fit, set: &mut Set, trees: bool) -> bool {
+        let others = mistaken(&fit.model);
+        if self.choose(fit, others, set) {
+            return true;
+        }
+        for knob in pairs(&fit.model) {
+            if self.is_spent() {
+                return false;
             }
-            if !turned {
-                let both = pairs(&fit.model);
-                if !both.into_iter().any(|knob| self.turn(fit, knob, set)) {
-                    return;
-                }
+            if self.turn(fit, knob, set, Fineness::Ladder) {
+                return true;
             }
+        }
+        // Many settings are worth the effort when few observations are left to be explained.
+        if set.wrong <= DETOURED && self.sweep(fit, set, false, Fineness::All) {
+            return true;
+        }
+        let shapes = self.shapes;
+        trees && {
+            let others = shapes.iter().flat_map(|shape| reshaped(&fit.model, &shape.body)).collect();
+            self.choose(fit, others, set)
         }
     }
 
-    /// Turns two knobs at random and climbs from there, as long as that may help.
-    fn shake(&mut self, fit: &mut Fit, set: &mut Set, times: usize) {
-        for _ in 0..times {
-            if fit.penalty == 0 || self.left <= 0 {
-                return;
-            }
-            let mut model = fit.model.clone();
-            for _ in 0..1 + self.dice.below(3) {
-                let all = knobs(&model);
-                let others = settings(&model, all[self.dice.below(all.len())]);
-                if !others.is_empty() {
-                    model = others[self.dice.below(others.len())].clone();
+    /// Follows changes that explain something new but cost more than they bring, each through one more sweep.
+    fn detour(&mut self, fit: &mut Fit, set: &mut Set) -> bool {
+        fit.penalty = self.witnesses.arrange(&fit.model, set);
+        if set.wrong > DETOURED {
+            return false;
+        }
+        let mut wrong = set.of_wrong();
+        let mut firsts: Vec<(u64, Model)> = Vec::new();
+        for knob in knobs(&fit.model) {
+            for other in settings(&fit.model, knob, Fineness::Ladder) {
+                if self.witnesses.penalty(&other, &mut wrong, fit.penalty).is_some() {
+                    let limit = 2 * fit.penalty + 400;
+                    firsts.extend(self.witnesses.penalty(&other, set, limit).map(|penalty| (penalty, other)));
                 }
             }
-            if Evaluator::new(&model, self.k).is_ok() {
-                let mut other = Fit { penalty: self.arrange(&model, set), model };
-                self.climb(&mut other, set);
-                if other.penalty < fit.penalty {
-                    *fit = other;
-                }
+            if self.is_spent() {
+                return false;
             }
         }
-        fit.penalty = self.arrange(&fit.model, set);
+        firsts.sort_by_key(|(penalty, _)| *penalty);
+        firsts.dedup_by_key(|(penalty, _)| *penalty);
+        for (_, model) in firsts.into_iter().take(DETOURS) {
+            let mut other = Fit { penalty: self.witnesses.arrange(&model, set), model };
+            while other.penalty > 0 && self.sweep(&mut other, set, false, Fineness::Ladder) && !self.is_spent() {}
+            if other.penalty < fit.penalty {
+                *fit = other;
+                return true;
+            }
+        }
+        fit.penalty = self.witnesses.arrange(&fit.model, set);
+        false
     }
 
-    /// Climbs on more and more observations, until all are explained or nothing helps.
-    fn settle(&mut self, fit: &mut Fit, shakes: usize) {
-        let count = self.observations.len();
-        let mut set = Set::first(count.min(ACTIVE));
-        for _ in 0..12 {
-            if self.left <= 0 {
-                break;
-            }
-            fit.penalty = self.arrange(&fit.model, &mut set);
-            self.climb(fit, &mut set);
-            if fit.penalty > 0 {
-                self.shake(fit, &mut set, shakes);
-            }
-            let mut joining = self.unexplained(&fit.model);
-            joining.retain(|i| !set.order.contains(i));
-            if joining.is_empty() {
-                break;
-            }
-            let step = joining.len().div_ceil(JOINING);
-            set.order.extend(joining.into_iter().step_by(step));
-        }
-        fit.penalty = self.arrange(&fit.model, &mut Set::first(count));
-    }
-
-    /// The model that explains most, of those that can be reached from some starts.
-    ///
-    /// Every tree is begun once with the first setting of its sums, the most promising ones with the others too; the best of
-    /// all these are fitted in full.
-    pub(super) fn fit(&mut self, starts: &[Vec<Model>]) -> Option<Fit> {
-        let mut quick = Set::first(self.observations.len().min(QUICK));
-        let share = self.left / 2;
-        let mut begun: Vec<(u64, usize, Fit)> = Vec::new();
-        for (tree, settings) in starts.iter().enumerate() {
-            let first = settings.first().filter(|_| self.left > share);
-            begun.extend(first.and_then(|start| self.begin(start, &mut quick)).map(|fit| (fit.penalty, tree, fit)));
-        }
-        begun.sort_by_key(|(penalty, tree, _)| (*penalty, *tree));
-        let promising: Vec<usize> = begun.iter().take(PROMISING).map(|(_, tree, _)| *tree).collect();
-        for tree in promising {
-            for start in &starts[tree][1..] {
-                begun.extend(self.begin(start, &mut quick).map(|fit| (fit.penalty, tree, fit)));
-            }
-        }
-        begun.sort_by_key(|(penalty, tree, _)| (*penalty, *tree));
-        let mut found: Vec<Fit> = Vec::new();
-        for (.., mut fit) in begun.into_iter().take(FITTED) {
-            if self.left <= 0 {
-                break;
-            }
-            self.settle(&mut fit, 0);
-            let explains = fit.penalty == 0;
-            found.push(fit);
-            if explains {
-                break;
-            }
-        }
-        found.sort_by_key(|fit| fit.penalty);
-        for fit in &mut found {
-            if fit.penalty > 0 && self.left > 0 {
-                self.settle(fit, 4);
+    /// Climbs on a set until it is explained or nothing has helped so many times.
+    fn climb(&mut self, fit: &mut Fit, set: &mut Set, patience: usize, trees: bool) {
+        let mut best = (usize::MAX, fit.model.clone());
+        let mut stuck = 0;
+        while !self.is_spent() {
+            fit.penalty = self.witnesses.arrange(&fit.model, set);
+            if set.wrong < best.0 {
+                best = (set.wrong, fit.model.clone());
+                stuck = 0;
             }
             if fit.penalty == 0 {
                 break;
             }
+            if self.sweep(fit, set, stuck > 0, Fineness::Ladder) || self.leap(fit, set, trees) {
+                continue;
+            }
+            stuck += 1;
+            if stuck > patience {
+                break;
+            }
+            if stuck % 5 != 2 || !self.detour(fit, set) {
+                self.witnesses.press(set);
+            }
+        }
+        fit.model = best.1;
+        self.witnesses.level();
+    }
+
+    /// Climbs on observations of few terms, then on those of more, and on more and more of all, until all are explained.
+    fn settle(&mut self, fit: Fit, patience: usize) -> Fit {
+        let mut present = fit;
+        let mut set = Set::default();
+        for (least, most, count) in RUNGS {
+            set.order.extend(self.witnesses.of_terms(least, most, count));
+            if most == usize::MAX {
+                set.order.extend(self.witnesses.latest(LATEST));
+            }
+            self.climb(&mut present, &mut set, patience.min(3), least > 1);
+        }
+        self.complete(present, set, patience)
+    }
+
+    /// Climbs on more and more of all observations.
+    fn complete(&mut self, fit: Fit, mut set: Set, patience: usize) -> Fit {
+        let mut present = fit;
+        let mut best = (self.witnesses.len() + 1, present.model.clone());
+        loop {
+            let unexplained = self.witnesses.unexplained(&present.model);
+            let better = unexplained.len() < best.0;
+            if better {
+                best = (unexplained.len(), present.model.clone());
+            }
+            let mut joining = unexplained;
+            joining.retain(|i| !set.order.contains(i));
+            if best.0 == 0 || self.is_spent() || joining.is_empty() && !better {
+                break;
+            }
+            let step = joining.len().div_ceil(JOINING).max(1);
+            set.order.extend(joining.into_iter().step_by(step));
+            self.climb(&mut present, &mut set, patience, true);
+        }
+        Fit { penalty: best.0 as u64, model: best.1 }
+    }
+
+    /// The model that explains most, of those that can be reached from some starts, one list for each tree; its penalty is
+    /// the number of observations that it does not explain.
+    ///
+    /// What happens to a single term depends little on the tree: it is found out first, with one tree of each number of sums,
+    /// and carried over to all others.
+    pub(super) fn fit(&mut self, starts: &[Vec<Model>]) -> Option<Fit> {
+        let all = self.most.saturating_sub(self.witnesses.spent());
+        let number = |model: &Model| sums(&mut model.body.clone()).len();
+        let mut alone: Vec<Model> = Vec::new();
+        for count in [1, 2] {
+            let Some(tree) = starts.iter().find(|tree| tree.first().is_some_and(|m| number(m) == count)) else {
+                continue;
+            };
+            for start in tree {
+                let mut set = Set::of(self.witnesses.of_terms(0, 1, RUNGS[0].2));
+                let mut fit = Fit { model: start.clone(), penalty: 0 };
+                if Evaluator::new(start, self.k).is_ok() {
+                    self.within(all / 16, |own| own.climb(&mut fit, &mut set, 2, false));
+                }
+                alone.push(fit.model);
+            }
+        }
+        let mut quick = Set::of(self.witnesses.of_terms(2, usize::MAX, QUICK));
+        quick.order.extend(self.witnesses.latest(QUICK));
+        if quick.order.is_empty() {
+            quick = Set::first(self.witnesses.len().min(QUICK));
+        }
+        let mut begun: Vec<(u64, usize, Model)> = Vec::new();
+        for (tree, models) in starts.iter().enumerate() {
+            let Some(body) = models.first().map(|m| bare(&m.body)) else { continue };
+            let carried = alone.iter().flat_map(|m| reshaped(m, &body));
+            let own = alone.iter().filter(|m| bare(&m.body) == body).cloned();
+            let all: Vec<Model> = carried.chain(own).chain(models.iter().cloned()).collect();
+            let mut best: Option<(u64, Model)> = None;
+            for model in all {
+                let limit = best.as_ref().map_or(u64::MAX, |best| best.0);
+                best = self.witnesses.penalty(&model, &mut quick, limit).map(|penalty| (penalty, model)).or(best);
+            }
+            begun.extend(best.map(|(penalty, model)| (penalty, tree, model)));
+        }
+        begun.sort_by_key(|(penalty, tree, _)| (*penalty, *tree));
+        let mut promising: Vec<(u64, usize, Fit)> = Vec::new();
+        for (_, tree, model) in begun.into_iter().take(PROMISING) {
+            if self.witnesses.spent() > self.most.saturating_sub(all * 5 / 8) {
+                break;
+            }
+            promising.extend(self.begin(&model, &mut quick).map(|fit| (fit.penalty, tree, fit)));
+        }
+        promising.sort_by_key(|(penalty, tree, _)| (*penalty, *tree));
+        let mut found: Vec<Fit> = Vec::new();
+        for (.., fit) in promising.into_iter().take(FITTED) {
+            if self.is_spent() {
+                break;
+            }
+            let settled = self.within(all / 5, |own| own.settle(fit, 1));
+            found.push(settled);
+            if found.last().is_some_and(|fit| fit.penalty == 0) {
+                break;
+            }
+        }
+        found.sort_by_key(|fit| fit.penalty);
+        for fit in found.iter_mut().take(PURSUED) {
+            if fit.penalty == 0 || self.is_spent() {
+                break;
+            }
+            *fit = self.within(all / 3, |own| own.settle(fit.clone(), 16));
         }
         found.into_iter().min_by_key(|fit| fit.penalty)
+    }
+
+    /// The model that explains most, of those that can be reached from one that explained all that was asked before.
+    pub(super) fn refit(&mut self, model: &Model) -> Fit {
+        let mut order: Vec<usize> =
+            RUNGS.iter().flat_map(|&(least, most, count)| self.witnesses.of_terms(least, most, count)).collect();
+        let unexplained = self.witnesses.unexplained(model);
+        order.extend(unexplained.into_iter().filter(|i| !order.contains(i)).take(400).collect::<Vec<_>>());
+        let mut set = Set::of(order);
+        let mut fit = Fit { model: model.clone(), penalty: 0 };
+        self.climb(&mut fit, &mut set, 8, true);
+        self.complete(fit, set, 8)
     }
 
     /// A round or two over the knobs that matter most.
     fn begin(&mut self, start: &Model, set: &mut Set) -> Option<Fit> {
         Evaluator::new(start, self.k).ok()?;
-        let mut fit = Fit { model: start.clone(), penalty: self.arrange(start, set) };
+        let mut fit = Fit { model: start.clone(), penalty: self.witnesses.arrange(start, set) };
         let count = sums(&mut start.body.clone()).len();
         for _ in 0..2 {
             let before = fit.penalty;
@@ -277,7 +322,7 @@ impl<'o> Fitter<'o> {
                     [Knob::Form(s), Knob::Fraction(s), Knob::Cut(s), Knob::Rounding(place), Knob::Precision(place)];
                 for knob in first.into_iter().chain([Knob::Integer(s)]) {
                     if model_has(&fit.model, knob) {
-                        self.turn(&mut fit, knob, set);
+                        self.turn(&mut fit, knob, set, Fineness::Ladder);
                     }
                 }
             }
@@ -292,12 +337,4 @@ impl<'o> Fitter<'o> {
 
 fn model_has(model: &Model, knob: Knob) -> bool {
     matches!(knob, Knob::Integer(_)) == model.triple.is_integer()
-}
-
-/// The observations that a model does not explain; all of them if it cannot be evaluated.
-pub(super) fn unexplained(model: &Model, k: usize, observations: &[Observation]) -> Vec<usize> {
-    let Ok(evaluator) = Evaluator::new(model, k) else { return (0..observations.len()).collect() };
-    let mut scratch = evaluator.scratch();
-    let wrong = |o: &Observation, scratch: &mut _| evaluator.dot(scratch, o.question.inputs()) != o.d;
-    (0..observations.len()).filter(|&i| wrong(&observations[i], &mut scratch)).collect()
 }

@@ -202,9 +202,20 @@ pub(super) fn knobs(model: &Model) -> Vec<Knob> {
         all.extend([Knob::Flush(o), Knob::Convert(o), Knob::Rounding(place), Knob::Precision(place)]);
     }
     for s in 0..count {
-        all.extend([Knob::CFraction(s), Knob::CCut(s), Knob::Reach(s), Knob::ZeroValues(s), Knob::Floor(s)]);
-        all.extend([Knob::ZeroProducts(s), Knob::ProductExponent(s), Knob::ValueExponent(s), Knob::Carry(s)]);
-        all.push(Knob::ZeroSign(s));
+        // The first sum is the step: it alone has products, and it may have nothing else.
+        if s == 0 {
+            all.extend([Knob::ZeroProducts(s), Knob::ProductExponent(s)]);
+        }
+        if s > 0 || model.body.step().c {
+            all.extend([
+                Knob::CFraction(s),
+                Knob::CCut(s),
+                Knob::Reach(s),
+                Knob::ZeroValues(s),
+                Knob::ValueExponent(s),
+            ]);
+        }
+        all.extend([Knob::Floor(s), Knob::Carry(s), Knob::ZeroSign(s)]);
     }
     let places = (0..count).map(Place::Sum).chain([Place::Store]).chain(Operand::ALL.map(Place::Operand));
     for place in places {

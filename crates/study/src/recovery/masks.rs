@@ -5,6 +5,7 @@
 //! where sums are exact, keeps them if the masks meet in it. c takes the part of a product like any other.
 
 use super::question::{Asker, Question};
+use super::scope::Scope;
 use super::terms::{code, range};
 use rigel_device::unit::{UnitError, UnitSpec};
 use rigel_numerics::arithmetic::{CPlace, Join, JoinOrder, Node};
@@ -33,7 +34,7 @@ const RATIOS: [i32; 3] = [26, 40, 56];
 ///
 /// # Errors
 /// What the unit contract says.
-pub(super) fn masked(asker: &mut Asker<'_>, classes: &[Vec<usize>]) -> Result<Vec<Masked>, UnitError> {
+pub(super) fn masked(asker: &mut Asker<'_>, scope: &Scope, classes: &[Vec<usize>]) -> Result<Vec<Masked>, UnitError> {
     let spec = asker.spec().clone();
     if spec.triple.is_integer() {
         return Ok(Vec::new());
@@ -43,7 +44,7 @@ pub(super) fn masked(asker: &mut Asker<'_>, classes: &[Vec<usize>]) -> Result<Ve
     for (n, &i) in positions.iter().enumerate() {
         pairs.extend(positions[n + 1..].iter().map(|&j| (Term::Product(i), Term::Product(j))));
     }
-    let sizes = RATIOS.map(|ratio| sizes(&spec, ratio));
+    let sizes = RATIOS.map(|ratio| sizes(&spec, scope, ratio));
     let questions: Vec<Question> =
         pairs.iter().flat_map(|&pair| sizes.map(|(mask, unit)| question(&spec, pair, mask, unit))).collect();
     let answers = asker.ask(&questions)?;
@@ -79,13 +80,13 @@ fn representatives(classes: &[Vec<usize>], k: usize) -> Vec<usize> {
 }
 
 /// Exponents of M and of the unit, as far apart as wanted and as the formats allow.
-fn sizes(spec: &UnitSpec, ratio: i32) -> (i32, i32) {
+fn sizes(spec: &UnitSpec, scope: &Scope, ratio: i32) -> (i32, i32) {
     let t = spec.triple;
     let ((la, ta), (lb, tb), (lc, tc)) = (range(t.a), range(t.b), range(t.c));
     let most = (ta.min(14) + tb.min(14)).min(tc - 2);
     let least = (la.max(-24) + lb.max(-24)).max(lc);
-    let mask = (ratio / 2).min(most);
-    (mask, (mask - ratio).max(least))
+    let unit = ((ratio / 2).min(most) - ratio).max(least).max(scope.products.0).min(most);
+    ((unit + ratio).min(most), unit)
 }
 
 fn question(spec: &UnitSpec, (up, down): (Term, Term), mask: i32, unit: i32) -> Question {

@@ -4,9 +4,12 @@
 //! stages, one file each:
 //!
 //! 1. `steadiness`: whether an output is a function of its row, its column and c at all;
-//! 2. `swaps` and `masks`: which products are added in one step, and in which order steps follow one another;
-//! 3. `pool` and `fit`: ladders, edges, zeros and specials, and the settings of all parameters that explain them;
-//! 4. `rivals`: other models that explain the same, inputs that tell them apart, and the class of those that none does;
+//! 2. `scope`, `swaps`, `precedence` and `masks`: at which sizes terms show, which products are added in one step, where it
+//!    looks for a NaN first, and in which order steps follow one another;
+//! 3. `pool`, `witnesses`, `fit` and `mistaken`: ladders, edges, zeros and specials, and the settings of all parameters that
+//!    explain them;
+//! 4. `rivals` and `relatives`: other models that explain the same, inputs that tell them apart, simpler questions around what
+//!    refuted a model, and the class of those models that no input tells apart;
 //! 5. `validate`: fresh dot products, compared bit by bit.
 //!
 //! Only the last stage makes a claim. The others may guess: a wrong guess costs probes or ends as `inexact`, and a
@@ -21,17 +24,22 @@ mod dice;
 mod fit;
 mod knobs;
 mod masks;
+mod mistaken;
 mod operands;
 mod outcome;
 mod pool;
+mod precedence;
 mod question;
+mod relatives;
 mod rivals;
+mod scope;
 mod settings;
 mod shapes;
 mod steadiness;
 mod swaps;
 mod terms;
 mod validate;
+mod witnesses;
 mod words;
 
 pub use conversion::{Converted, Deviation, name_conversion};
@@ -51,7 +59,8 @@ use rigel_numerics::Format;
 use rigel_numerics::arithmetic::{Evaluator, Model, NanRule, ScaledPart, Scales};
 use rivals::{Elimination, eliminate};
 use shapes::{Beginning, Shape, begun};
-use validate::validate;
+use validate::{Extent, validate};
+use witnesses::Witnesses;
 
 /// How much a recovery asks and tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,14 +78,19 @@ pub struct Effort {
 impl Effort {
     /// What a claim rests on: 10⁶ fresh dot products.
     pub const fn full(seed: u64) -> Effort {
-        Effort { questions: 1100, validation: 1_000_000, evaluations: 6_000_000, seed }
+        Effort { questions: 3000, validation: 1_000_000, evaluations: 30_000_000, seed }
     }
 }
 
-/// Validations after which a model that was refuted again is given up.
-const ATTEMPTS: u64 = 5;
-/// Trees of steps that are fitted, at most.
-const TREES: usize = 32;
+/// Refutations after which the search is given up.
+const ATTEMPTS: u64 = 60;
+/// Trees of steps from which fitting begins, at most, and that it may change to.
+const TREES: usize = 100;
+const OTHER_TREES: usize = 100;
+/// Tiles that may be asked before the last validation.
+const TILES: u64 = 4_800;
+/// Fresh dot products by which a model is refuted quickly, as a part of a whole validation.
+const QUICK_PART: u64 = 20;
 
 /// Recovers the arithmetic of a unit.
 ///
@@ -120,66 +134,92 @@ fn check_formats(spec: &UnitSpec) -> Result<(), RecoveryError> {
 fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<Recovered, RecoveryError> {
     let k = spec.shape.k;
     asker.enter(Stage::Structure);
-    let exchanges = swaps::exchanges(asker, effort.seed)?;
-    let masked = masks::masked(asker, &exchanges.classes)?;
+    let (scope, scanned) = scope::scope(asker)?;
+    let mut exchanges = swaps::exchanges(asker, &scope, effort.seed)?;
+    exchanges.classes = precedence::ordered(asker, &exchanges.classes)?;
+    let masked = masks::masked(asker, &scope, &exchanges.classes)?;
     let mut shapes = shapes::shapes(spec.triple, k, &exchanges, &masked, false);
-    let (mut coarse, mut fresh) = (false, false);
+    // Exchanges may have told too few positions apart.
+    for shape in shapes::shapes(spec.triple, k, &exchanges, &masked, true) {
+        if shapes.len() < OTHER_TREES && !shapes.iter().any(|seen| seen.body == shape.body) {
+            shapes.push(shape);
+        }
+    }
 
     asker.enter(Stage::Parameters);
-    let questions = (0..effort.questions).map(|i| pooled(spec, effort.seed, i)).collect();
-    let mut observations = asker.observe(questions)?;
-    let nan = nan_word(asker, spec)?;
+    // A tile holds few questions where it has few rows or columns.
+    let most = 500 * spec.shape.m.min(spec.shape.n).max(2);
+    let questions = (0..effort.questions.min(most)).map(|i| pooled(spec, &scope, effort.seed, i)).collect();
+    let mut witnesses = Witnesses::new(spec.triple, k, asker.observe(questions)?);
+    witnesses.extend(scanned);
+    witnesses.close_pool();
+    let starts = starts(spec, &shapes, nan_word(asker, spec)?);
     let mut best: Option<Model> = None;
-    let mut spent = 0;
-    for attempt in 0..ATTEMPTS {
-        let explained = best.as_ref().is_some_and(|model| !rivals::is_refuted(model, k, &observations));
-        if !explained {
+    let mut attempt = 0;
+    let why = loop {
+        let left = effort.evaluations.saturating_sub(witnesses.spent());
+        let seed = effort.seed ^ attempt << 32;
+        if !best.as_ref().is_some_and(|model| witnesses.explains(model)) {
             // No attempt may spend what later ones need.
-            let left = (effort.evaluations.saturating_sub(spent)).min(effort.evaluations / 2);
-            let starts = starts(spec, &shapes, nan, best.as_ref().filter(|_| !fresh));
-            fresh = false;
-            let mut fitter = Fitter::new(k, &observations, left, effort.seed ^ attempt);
-            let found = fitter.fit(&starts).map(|fit| fit.model);
-            let unexplained = |model: &Model| fit::unexplained(model, k, &observations).len();
-            best = [found, best].into_iter().flatten().min_by_key(unexplained);
-            spent += left - fitter.left().min(left);
-        }
-        let Some(model) = best.clone() else { break };
-        let unexplained = fit::unexplained(&model, k, &observations).len() as u64;
-        if unexplained > 0 && !coarse {
-            // Exchanges may have told too few positions apart.
-            (coarse, fresh) = (true, true);
-            let seen = shapes.clone();
-            shapes.retain(|shape| shape.body == model.body);
-            let others = shapes::shapes(spec.triple, k, &exchanges, &masked, true);
-            shapes.extend(others.into_iter().filter(|shape| seen.iter().take(TREES).all(|s| s.body != shape.body)));
-            continue;
-        }
-        if unexplained > 0 {
-            let why = Why::Unexplained { unexplained, of: observations.len() as u64 };
-            return inexact(asker, model, why, effort, attempt);
-        }
-        let class = match eliminate(asker, &model, &shapes, &observations, effort.seed ^ attempt << 32)? {
-            Elimination::Refuted(asked) => {
-                observations.extend(asked);
-                continue;
+            let mut fit =
+                best.as_ref().map(|model| Fitter::new(k, &mut witnesses, &shapes, left / 12, seed).refit(model));
+            if fit.as_ref().is_none_or(|fit| fit.penalty > 0) {
+                let other = Fitter::new(k, &mut witnesses, &shapes, left / 2, seed).fit(&starts);
+                fit = [fit, other].into_iter().flatten().min_by_key(|fit| fit.penalty);
             }
-            Elimination::Stands(asked, class) => {
-                observations.extend(asked);
-                class
-            }
+            best = fit.map(|fit| fit.model);
+        }
+        let Some(model) = &best else {
+            break Why::Unexplained { unexplained: witnesses.len() as u64, of: witnesses.len() as u64 };
         };
-        let seed = validation_seed(effort.seed, attempt);
-        let (validation, wrong) = validate(asker, &model, effort.validation, seed)?;
-        if validation.mismatches() == 0 {
-            return Ok(Recovered::Exact { model: Box::new(model), class, validation: Box::new(validation) });
+        attempt += 1;
+        let unexplained = witnesses.unexplained(model);
+        let spent = left < effort.evaluations / 32 || attempt > ATTEMPTS || asker.probes().before_validation() > TILES;
+        if spent {
+            if unexplained.is_empty() {
+                break Why::Refuted;
+            }
+            break Why::Unexplained { unexplained: unexplained.len() as u64, of: witnesses.len() as u64 };
         }
-        observations.extend(wrong);
-    }
+        let mut asked;
+        if unexplained.is_empty() {
+            match eliminate(asker, model, &shapes, &mut witnesses, &scope, seed)? {
+                Elimination::Refuted(answers) => asked = answers,
+                Elimination::Stands(answers, class) => {
+                    let fresh = validation_seed(effort.seed, 2 * attempt);
+                    let quick = effort.validation / QUICK_PART;
+                    let (_, mut wrong) = validate(asker, model, quick, fresh, Extent::UntilRefuted)?;
+                    if wrong.is_empty() {
+                        let fresh = validation_seed(effort.seed, 2 * attempt + 1);
+                        let (validation, refuting) =
+                            validate(asker, model, effort.validation, fresh, Extent::UntilRefuted)?;
+                        if validation.mismatches() == 0 {
+                            let (model, validation) = (Box::new(model.clone()), Box::new(validation));
+                            return Ok(Recovered::Exact { model, class, validation });
+                        }
+                        wrong = refuting;
+                    }
+                    witnesses.extend(answers);
+                    asker.enter(Stage::Elimination);
+                    asked = relatives::of(asker, &wrong, seed)?;
+                    asked.extend(wrong);
+                }
+            }
+        } else {
+            asker.enter(Stage::Elimination);
+            let puzzling: Vec<Observation> =
+                unexplained.iter().take(12).map(|&i| witnesses.observations()[i].clone()).collect();
+            asked = relatives::of(asker, &puzzling, seed)?;
+        }
+        witnesses.extend(asked);
+    };
     match best {
-        Some(model) => inexact(asker, model, Why::Refuted, effort, ATTEMPTS),
+        Some(model) => {
+            let puzzling = witnesses.unexplained(&model).first().map(|&i| witnesses.observations()[i].clone());
+            inexact(asker, model, why, effort, puzzling)
+        }
         None => Ok(Recovered::Inexact {
-            why: Why::Unexplained { unexplained: observations.len() as u64, of: observations.len() as u64 },
+            why,
             nearest: None,
             validation: None,
             counterexample: None,
@@ -199,12 +239,12 @@ fn inexact(
     model: Model,
     why: Why,
     effort: &Effort,
-    attempt: u64,
+    puzzling: Option<Observation>,
 ) -> Result<Recovered, RecoveryError> {
     let count = (effort.validation / 10).max(1000);
-    let (validation, wrong) = validate(asker, &model, count, validation_seed(effort.seed, attempt + 100))?;
+    let (validation, wrong) = validate(asker, &model, count, validation_seed(effort.seed, 1), Extent::Whole)?;
     let evaluator = Evaluator::new(&model, asker.spec().shape.k).ok();
-    let counterexample = wrong.into_iter().next().map(|observation| {
+    let counterexample = wrong.into_iter().next().or(puzzling).map(|observation| {
         let predicted = evaluator.map_or(0, |e| e.dot(&mut e.scratch(), observation.question.inputs()));
         Box::new(Counterexample { question: observation.question, model: predicted, unit: observation.d })
     });
@@ -230,18 +270,17 @@ fn inexact(
     Ok(Recovered::Inexact { why, nearest, validation, counterexample, beyond })
 }
 
-/// Where fitting begins: at the best model so far, then at every tree with two settings of its sums.
-fn starts(spec: &UnitSpec, shapes: &[Shape], nan: NanRule, best: Option<&Model>) -> Vec<Vec<Model>> {
+/// Where fitting begins: at every tree with two settings of its sums.
+fn starts(spec: &UnitSpec, shapes: &[Shape], nan: NanRule) -> Vec<Vec<Model>> {
     let scales = spec.scales.map(|s| Scales { a: s.format, b: s.format, group: s.group, on: ScaledPart::Products });
-    let trees = shapes.iter().take(TREES);
-    let each = trees.map(|shape| {
+    let each = |shape: &Shape| {
         let begin = |beginning| {
             let model = begun(&shape.body, spec.triple, spec.shape.k, scales, beginning);
             Model { nan, ..model }
         };
         [Beginning::Aligned, Beginning::Exact].map(begin).to_vec()
-    });
-    best.map(|model| vec![model.clone()]).into_iter().chain(each).collect()
+    };
+    shapes.iter().take(TREES).map(each).collect()
 }
 
 /// The NaN word that comes of a NaN operand without a payload, or of 0 · ∞.

@@ -6,6 +6,7 @@
 
 use super::dice::Dice;
 use super::question::{Question, scale_of_one};
+pub(super) use super::scope::Scope;
 use super::terms::Maker;
 use rigel_device::unit::UnitSpec;
 use rigel_numerics::Format;
@@ -79,16 +80,16 @@ impl Subject {
 }
 
 /// Question number `index` of the pool of a seed.
-pub(super) fn pooled(spec: &UnitSpec, seed: u64, index: usize) -> Question {
-    asked(spec, Subject::of(index), Dice::new(seed, index as u64))
+pub(super) fn pooled(spec: &UnitSpec, scope: &Scope, seed: u64, index: usize) -> Question {
+    asked(spec, scope, Subject::of(index), Dice::new(seed, index as u64))
 }
 
 /// A question about a subject.
-pub(super) fn asked(spec: &UnitSpec, subject: Subject, dice: Dice) -> Question {
-    let mut maker = Maker::new(spec, dice);
+pub(super) fn asked(spec: &UnitSpec, scope: &Scope, subject: Subject, dice: Dice) -> Question {
     if spec.triple.is_integer() {
-        return maker.integers();
+        return super::terms::integers(spec, dice);
     }
+    let mut maker = Maker::new(spec, scope, dice);
     let mut question = match subject {
         Subject::Whole(distribution) => {
             let (key, index) = (maker.dice.word(), maker.dice.word() >> 40);

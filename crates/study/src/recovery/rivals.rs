@@ -1,14 +1,14 @@
 //! Which other models explain everything that was observed, and can any input tell them apart?
 
-use super::fit::unexplained;
 use super::knobs::{knobs, sums};
-use super::pool::pooled;
+use super::pool::{Scope, pooled};
 use super::question::{Asker, Observation, Question, Stage};
-use super::settings::settings;
+use super::settings::{Fineness, settings};
 use super::shapes::Shape;
+use super::witnesses::Witnesses;
 use super::words::setting;
 use rigel_device::unit::UnitError;
-use rigel_numerics::arithmetic::{Evaluator, Model};
+use rigel_numerics::arithmetic::{Evaluator, Line, Model};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -41,11 +41,11 @@ struct Rival {
 }
 
 /// Fresh questions on which rivals are compared with the best model, in each round.
-const BANK: usize = 400;
+const BANK: usize = 900;
 /// Rounds of fresh questions.
 const ROUNDS: u64 = 2;
 /// Questions that are asked in a round, at most.
-const ASKED: usize = 160;
+const ASKED: usize = 240;
 
 /// What elimination came to.
 pub(super) enum Elimination {
@@ -63,33 +63,33 @@ pub(super) fn eliminate(
     asker: &mut Asker<'_>,
     best: &Model,
     shapes: &[Shape],
-    observations: &[Observation],
+    witnesses: &mut Witnesses,
+    scope: &Scope,
     seed: u64,
 ) -> Result<Elimination, UnitError> {
     asker.enter(Stage::Elimination);
     let spec = asker.spec().clone();
     let k = spec.shape.k;
     let mut rivals = rivals(best, shapes);
-    rivals.retain(|rival| explains(&rival.model, k, observations));
+    rivals.retain(|rival| witnesses.explains(&rival.model));
     let mut asked = Vec::new();
     for round in 0..ROUNDS {
-        let bank: Vec<Question> = (0..BANK).map(|i| pooled(&spec, seed ^ 0x5EED_0000 ^ round, i)).collect();
+        let bank: Vec<Question> = (0..BANK).map(|i| pooled(&spec, scope, seed ^ 0x5EED_0000 ^ round, i)).collect();
         let Ok(evaluator) = Evaluator::new(best, k) else { break };
-        let mut scratch = evaluator.scratch();
-        let own: Vec<u64> = bank.iter().map(|q| evaluator.dot(&mut scratch, q.inputs())).collect();
+        let bank = Bank::new(&evaluator, bank);
         let mut chosen: Vec<usize> = Vec::new();
         let mut same = Vec::new();
         for rival in rivals {
-            match differing(&rival.model, k, &bank, &own, &chosen) {
+            match bank.differing(&evaluator, &rival.model, &chosen) {
                 Some(at) if chosen.contains(&at) => {}
                 Some(at) if chosen.len() < ASKED => chosen.push(at),
                 _ => same.push(rival),
             }
         }
         rivals = same;
-        let questions: Vec<Question> = chosen.iter().map(|&at| bank[at].clone()).collect();
+        let questions: Vec<Question> = chosen.iter().map(|&at| bank.questions[at].clone()).collect();
         let answers = asker.observe(questions)?;
-        let refuted = chosen.iter().zip(&answers).any(|(&at, answer)| answer.d != own[at]);
+        let refuted = chosen.iter().zip(&answers).any(|(&at, answer)| answer.d != bank.own[at]);
         asked.extend(answers);
         if refuted {
             return Ok(Elimination::Refuted(asked));
@@ -98,25 +98,42 @@ pub(super) fn eliminate(
     Ok(Elimination::Stands(asked, classes(best, rivals)))
 }
 
-/// A question of the bank on which a model differs from the best one, if possible one that is asked anyway.
-fn differing(model: &Model, k: usize, bank: &[Question], own: &[u64], chosen: &[usize]) -> Option<usize> {
-    let evaluator = Evaluator::new(model, k).ok()?;
-    let mut scratch = evaluator.scratch();
-    let all = 0..bank.len();
-    chosen.iter().copied().chain(all).find(|&at| evaluator.dot(&mut scratch, bank[at].inputs()) != own[at])
+/// Questions with the answers of the best model, decoded as it reads them.
+struct Bank {
+    questions: Vec<Question>,
+    lines: Vec<(Line, Line)>,
+    own: Vec<u64>,
 }
 
-fn explains(model: &Model, k: usize, observations: &[Observation]) -> bool {
-    let Ok(evaluator) = Evaluator::new(model, k) else { return false };
-    let mut scratch = evaluator.scratch();
-    // The latest observations were chosen to tell models apart.
-    observations.iter().rev().all(|o| evaluator.dot(&mut scratch, o.question.inputs()) == o.d)
+impl Bank {
+    fn new(best: &Evaluator, questions: Vec<Question>) -> Bank {
+        let mut scratch = best.scratch();
+        let own = questions.iter().map(|q| best.dot(&mut scratch, q.inputs())).collect();
+        let line = |q: &Question| (best.line_of_a(&q.a, &q.a_scales), best.line_of_b(&q.b, &q.b_scales));
+        Bank { lines: questions.iter().map(line).collect(), own, questions }
+    }
+
+    /// A question on which a model differs from the best one, if possible one that is asked anyway.
+    fn differing(&self, best: &Evaluator, model: &Model, chosen: &[usize]) -> Option<usize> {
+        let evaluator = best.remade(model).ok()?;
+        let mut scratch = evaluator.scratch();
+        let alike = evaluator.decodes_like(best);
+        let mut code = |at: usize| {
+            let question = &self.questions[at];
+            if alike {
+                evaluator.dot_lines(&mut scratch, &self.lines[at].0, &self.lines[at].1, question.c)
+            } else {
+                evaluator.dot(&mut scratch, question.inputs())
+            }
+        };
+        chosen.iter().copied().chain(0..self.questions.len()).find(|&at| code(at) != self.own[at])
+    }
 }
 
 fn rivals(best: &Model, shapes: &[Shape]) -> Vec<Rival> {
     let mut all = Vec::new();
     for knob in knobs(best) {
-        for model in settings(best, knob) {
+        for model in settings(best, knob, Fineness::All) {
             all.push(Rival { parameter: knob.to_string(), setting: setting(&model, knob), model });
         }
     }
@@ -154,9 +171,4 @@ fn classes(best: &Model, rivals: Vec<Rival>) -> Vec<Undetermined> {
     }
     all.retain(|u| u.settings.len() > 1);
     all
-}
-
-/// Whether a model is wrong about any of some observations.
-pub(super) fn is_refuted(model: &Model, k: usize, observations: &[Observation]) -> bool {
-    !unexplained(model, k, observations).is_empty()
 }

@@ -5,8 +5,6 @@ use rigel_numerics::arithmetic::*;
 use rigel_numerics::{Format, Rounding};
 
 const WAYS: [Rounding; 6] = Rounding::ALL;
-/// Fraction bits that are tried.
-const FRACTIONS: std::ops::RangeInclusive<u32> = 0..=64;
 
 fn with(model: &Model, change: impl FnOnce(&mut Model)) -> Model {
     let mut other = model.clone();
@@ -14,10 +12,24 @@ fn with(model: &Model, change: impl FnOnce(&mut Model)) -> Model {
     other
 }
 
-/// Exponents worth trying: a coarse ladder over all that steps may count, and the neighbours of the present one.
-fn exponents(present: Option<i32>, wide: bool) -> Vec<i32> {
-    let (least, most) = if wide { (-1100, 60) } else { (-168, 32) };
-    let mut all: Vec<i32> = (least..=most).step_by(if wide { 29 } else { 7 }).collect();
+/// How many settings of a knob that has many are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fineness {
+    /// A ladder over all, and the neighbours of the present one: where one setting helps, near ones help a little.
+    Ladder,
+    /// All.
+    All,
+}
+
+/// Exponents worth trying; of formats with a wide range never all.
+fn exponents(present: Option<i32>, wide: bool, fineness: Fineness) -> Vec<i32> {
+    let mut all: Vec<i32> = match fineness {
+        Fineness::All => (-170..=40).collect(),
+        Fineness::Ladder => (-168..=36).step_by(6).collect(),
+    };
+    if wide {
+        all.extend((-1100..=-171).step_by(29));
+    }
     if let Some(e) = present {
         all.extend((e - 8..=e + 8).filter(|&x| x != e));
         all.extend([e - 14, e + 14, e - 29, e + 29].into_iter().filter(|_| wide));
@@ -27,17 +39,31 @@ fn exponents(present: Option<i32>, wide: bool) -> Vec<i32> {
     all
 }
 
+/// Numbers of bits worth trying.
+fn bits(present: Option<u32>, fineness: Fineness) -> Vec<u32> {
+    let mut all: Vec<u32> = match fineness {
+        Fineness::All => (0..=100).collect(),
+        Fineness::Ladder => (0..=36).chain((38..=64).step_by(2)).chain((68..=100).step_by(4)).collect(),
+    };
+    all.extend(present.iter().flat_map(|&b| b.saturating_sub(3)..=(b + 3).min(100)));
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 /// The models that differ from one in one knob. Some may be impossible; evaluators say so.
-pub(super) fn settings(model: &Model, knob: Knob) -> Vec<Model> {
-    let mut all = turned(model, knob);
+pub(super) fn settings(model: &Model, knob: Knob, fineness: Fineness) -> Vec<Model> {
+    let mut all = turned(model, knob, fineness);
     all.retain(|other| other != model);
     all
 }
 
-fn turned(model: &Model, knob: Knob) -> Vec<Model> {
+fn turned(model: &Model, knob: Knob, fineness: Fineness) -> Vec<Model> {
     match knob {
-        Knob::Fraction(s) => fractions(model, s, None),
-        Knob::FractionAndCut(s) => WAYS.iter().flat_map(|&cut| fractions(model, s, Some(cut))).collect(),
+        Knob::Fraction(s) => fractions(model, s, None, fineness),
+        Knob::FractionAndCut(s) => {
+            WAYS.iter().flat_map(|&cut| fractions(model, s, Some(cut), Fineness::Ladder)).collect()
+        }
         Knob::Cut(s) => aligned(model, s, |_| WAYS.to_vec(), |a, cut| a.cut = cut),
         Knob::CFraction(s) => {
             let own =
@@ -45,7 +71,8 @@ fn turned(model: &Model, knob: Knob) -> Vec<Model> {
             let to = |a: &mut Alignment, bits: Option<u32>| {
                 a.c = bits.map(|fraction_bits| CAlignment { fraction_bits, ..own(a) })
             };
-            aligned(model, s, |_| std::iter::once(None).chain(FRACTIONS.map(Some)).collect(), to)
+            let each = |a: &Alignment| bits(Some(own(a).fraction_bits), fineness).into_iter().map(Some);
+            aligned(model, s, |a| std::iter::once(None).chain(each(a)).collect(), to)
         }
         Knob::CCut(s) => {
             let own =
@@ -55,7 +82,8 @@ fn turned(model: &Model, knob: Knob) -> Vec<Model> {
         Knob::Reach(s) => {
             let own =
                 |a: &Alignment| a.c.unwrap_or(CAlignment { fraction_bits: a.fraction_bits, cut: a.cut, reach: None });
-            let reaches = |_: &Alignment| std::iter::once(None).chain((0..=64).map(Some)).collect();
+            let each = |a: &Alignment| bits(a.c.and_then(|c| c.reach), fineness).into_iter().map(Some);
+            let reaches = |a: &Alignment| std::iter::once(None).chain(each(a)).collect();
             aligned(model, s, reaches, |a, reach| a.c = Some(CAlignment { reach, ..own(a) }))
         }
         Knob::ProductExponent(s) => aligned(model, s, |_| ProductExponent::ALL.to_vec(), |a, e| a.products = e),
@@ -66,7 +94,7 @@ fn turned(model: &Model, knob: Knob) -> Vec<Model> {
                     ZeroProducts::Ignored => None,
                     ZeroProducts::Operand(e) | ZeroProducts::Product(e) => Some(e),
                 };
-                let each = exponents(present, false);
+                let each = exponents(present, false, fineness);
                 let operand = each.iter().map(|&e| ZeroProducts::Operand(e));
                 let product = each.iter().map(|&e| ZeroProducts::Product(e));
                 std::iter::once(ZeroProducts::Ignored).chain(operand).chain(product).collect()
@@ -74,11 +102,11 @@ fn turned(model: &Model, knob: Knob) -> Vec<Model> {
             aligned(model, s, rules, |a, rule| a.zero_products = rule)
         }
         Knob::ZeroValues(s) => {
-            let rules = |a: &Alignment| optional(exponents(a.zero_values, is_wide(model)));
+            let rules = |a: &Alignment| optional(exponents(a.zero_values, is_wide(model), fineness));
             aligned(model, s, rules, |a, e| a.zero_values = e)
         }
         Knob::Floor(s) => {
-            let rules = |a: &Alignment| optional(exponents(a.floor, is_wide(model)));
+            let rules = |a: &Alignment| optional(exponents(a.floor, is_wide(model), fineness));
             aligned(model, s, rules, |a, e| a.floor = e)
         }
         Knob::Carry(s) => aligned(
@@ -102,14 +130,23 @@ fn turned(model: &Model, knob: Knob) -> Vec<Model> {
         Knob::Subnormals(place) => rounded(model, place, |_| Subnormals::ALL.to_vec(), |form, to| form.subnormals = to),
         Knob::Vanished(place) => rounded(model, place, |_| Vanished::ALL.to_vec(), |form, to| form.vanished = to),
         Knob::ProductLimit => {
-            let limits = std::iter::once(None).chain((4..=130).map(Some)).chain([1024, 1025].map(Some));
+            let rung = if fineness == Fineness::All { 1 } else { 6 };
+            let present = model.body.step().product_limit;
+            let near = present.into_iter().flat_map(|l| l - 5..=l + 5).map(Some);
+            let ladder = (4..=130).step_by(rung).map(Some);
+            let limits = std::iter::once(None).chain(ladder).chain(near).chain([1024, 1025].map(Some));
             limits.map(|limit| with(model, |m| step(&mut m.body).product_limit = limit)).collect()
         }
         Knob::Flush(o) => Flush::ALL.iter().map(|&rule| with(model, |m| o.intake(m).subnormals = rule)).collect(),
         Knob::Convert(o) => {
             let mut formats = vec![o.format(model), Format::Tf32, Format::F16, Format::Bf16, Format::E5m2];
             formats.dedup();
-            let forms = formats.into_iter().flat_map(coarse).map(Some);
+            let few = |form: &Rounded| {
+                fineness == Fineness::All
+                    || form.rounding == Rounding::NearestEven
+                        && form.precision.is_none_or(|bits| bits < 4 || bits % 3 == 2 && bits < 24)
+            };
+            let forms = formats.into_iter().flat_map(coarse).filter(few).map(Some);
             std::iter::once(None).chain(forms).map(|form| with(model, |m| o.intake(m).convert = form)).collect()
         }
         Knob::Store => {
@@ -134,14 +171,14 @@ fn optional(exponents: Vec<i32>) -> Vec<Option<i32>> {
     std::iter::once(None).chain(exponents.into_iter().map(Some)).collect()
 }
 
-fn fractions(model: &Model, s: usize, cut: Option<Rounding>) -> Vec<Model> {
+fn fractions(model: &Model, s: usize, cut: Option<Rounding>, fineness: Fineness) -> Vec<Model> {
     let mut own = model.body.clone();
     let present = match &sums(&mut own)[s].align {
         Align::Largest(alignment) => alignment.clone(),
         Align::Exact => Alignment::new(0, Rounding::TowardZero),
     };
     let to = |align: Align| with(model, |m| sums(&mut m.body)[s].align = align);
-    let each = FRACTIONS.map(|fraction_bits| {
+    let each = bits(Some(present.fraction_bits), fineness).into_iter().map(|fraction_bits| {
         to(Align::Largest(Alignment { fraction_bits, cut: cut.unwrap_or(present.cut), ..present.clone() }))
     });
     std::iter::once(to(Align::Exact)).chain(each).collect()

@@ -99,7 +99,9 @@ fn frames(k: usize, exchanges: &Exchanges, coarse: bool) -> Vec<Frame> {
         let groups = outer.divide(&all);
         let parts = |of: usize| k.is_multiple_of(of) || (2..=8).any(|count| k.div_ceil(count) == of);
         let odd = matches!(outer, Split::Blocks { of, .. } if !parts(*of));
-        for inner in splits.iter().chain(own.iter().filter(|_| *outer == Split::Whole)) {
+        let local =
+            if complete && *outer != Split::Whole { inside(&exchanges.classes, &groups[0]) } else { Vec::new() };
+        for inner in splits.iter().chain(own.iter().filter(|_| *outer == Split::Whole)).chain(&local) {
             let nested: Vec<Vec<Vec<usize>>> = groups.iter().map(|group| inner.divide(group)).collect();
             // A frame that divides nothing twice has a simpler twin.
             if odd && *inner != Split::Whole {
@@ -112,7 +114,7 @@ fn frames(k: usize, exchanges: &Exchanges, coarse: bool) -> Vec<Frame> {
             }
             let leaves: Vec<&Vec<usize>> = nested.iter().flatten().collect();
             // A step never holds positions that cannot be exchanged.
-            if leaves.iter().any(|leaf| leaf.iter().any(|&i| class_of(i) != class_of(leaf[0]))) {
+            if leaves.iter().any(|leaf| !exchanges.allow(leaf)) {
                 continue;
             }
             let whole = |leaf: &&Vec<usize>| class_of(leaf[0]).is_none_or(|c| exchanges.classes[c].len() == leaf.len());
@@ -131,6 +133,19 @@ fn frames(k: usize, exchanges: &Exchanges, coarse: bool) -> Vec<Frame> {
         }
     }
     frames.into_iter().map(|(frame, _)| frame).collect()
+}
+
+/// The splits of a group of positions into its parts of the classes, in their order and in reverse.
+fn inside(classes: &[Vec<usize>], group: &[usize]) -> Vec<Split> {
+    let place = |i: &usize| group.iter().position(|x| x == i);
+    let parts = classes.iter().map(|class| class.iter().filter_map(place).collect::<Vec<usize>>());
+    let mut parts: Vec<Vec<usize>> = parts.filter(|part| !part.is_empty()).collect();
+    if parts.len() < 2 {
+        return Vec::new();
+    }
+    let ascending = named(&parts, group.len());
+    parts.reverse();
+    ascending.into_iter().chain(named(&parts, group.len())).collect()
 }
 
 /// The simplest split that gives these parts in this order.
@@ -217,6 +232,56 @@ fn trees(frame: &Frame) -> Vec<Node> {
 /// A sum whose parameters are to be fitted.
 fn unset() -> Sum {
     Sum { align: Align::Exact, zero: ZeroSign::Positive, output: Output::Unrounded }
+}
+
+/// A model with another tree, its sums taken over; where their number differs, in several ways.
+pub(super) fn reshaped(model: &Model, shape: &Node) -> Vec<Model> {
+    use super::knobs::sums;
+    if *shape == bare(&model.body) {
+        return Vec::new();
+    }
+    let own: Vec<Sum> = sums(&mut model.body.clone()).into_iter().map(|s| s.clone()).collect();
+    let places = sums(&mut shape.clone()).len();
+    let (first, last) = (own[0].clone(), own[own.len() - 1].clone());
+    let left = |output: Output| Sum { output, ..first.clone() };
+    let rounded_once = Sum {
+        align: Align::Exact,
+        zero: ZeroSign::Ieee,
+        output: match last.output {
+            Output::Rounded(form) => Output::Rounded(form),
+            _ => Output::Rounded(Rounded::to(model.triple.c, Rounding::NearestEven)),
+        },
+    };
+    let ways: Vec<Vec<Sum>> = if places == own.len() {
+        vec![own]
+    } else if places == 1 {
+        vec![vec![first.clone()], vec![left(last.output)], vec![last]]
+    } else if own.len() == 1 && !model.triple.is_integer() {
+        vec![
+            vec![first.clone(), first.clone()],
+            vec![left(Output::Unrounded), first.clone()],
+            vec![first.clone(), rounded_once.clone()],
+            vec![left(Output::Unrounded), rounded_once],
+        ]
+    } else {
+        vec![vec![first.clone(); places]]
+    };
+    let limit = model.body.step().product_limit;
+    let with = |sums_of_it: Vec<Sum>| {
+        let mut body = shape.clone();
+        sums(&mut body).into_iter().zip(sums_of_it).for_each(|(place, sum)| *place = sum);
+        super::knobs::step(&mut body).product_limit = limit;
+        Model { body, ..model.clone() }
+    };
+    ways.into_iter().map(with).collect()
+}
+
+/// A tree with its sums unset, as shapes have it.
+pub(super) fn bare(body: &Node) -> Node {
+    let mut body = body.clone();
+    super::knobs::sums(&mut body).into_iter().for_each(|sum| *sum = unset());
+    super::knobs::step(&mut body).product_limit = None;
+    body
 }
 
 /// A model of a shape with its sums set to a beginning.

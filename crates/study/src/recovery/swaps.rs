@@ -6,9 +6,11 @@
 
 use super::dice::Dice;
 use super::question::{Asker, Question};
+use super::scope::{Scope, halves};
 use super::terms::{code, range};
 use rigel_device::unit::{UnitError, UnitSpec};
 use rigel_numerics::arithmetic::Distribution;
+use std::collections::HashSet;
 
 /// What exchanges showed of pairs of positions of k.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +19,17 @@ pub(super) struct Exchanges {
     pub classes: Vec<Vec<usize>>,
     /// Positions in no class: there were too many.
     pub open: Vec<usize>,
+    /// Pairs that could not be exchanged, the lesser position first. Others may belong to one step even if they are of
+    /// two classes: not every pair is tried.
+    pub apart: HashSet<(usize, usize)>,
+}
+
+impl Exchanges {
+    /// Whether one step may hold all of some positions.
+    pub(super) fn allow(&self, step: &[usize]) -> bool {
+        let apart = |i: usize, j: usize| self.apart.contains(&(i.min(j), i.max(j)));
+        step.iter().enumerate().all(|(n, &i)| step[n + 1..].iter().all(|&j| !apart(i, j)))
+    }
 }
 
 /// Rows on which a pair is exchanged before it counts as exchangeable: so many, or as few as keep questions few where k is long.
@@ -24,20 +37,25 @@ const ROWS: usize = 96;
 const FEWEST_ROWS: usize = 24;
 /// Most questions.
 const MOST: usize = 2000;
+/// Further rows on which classes are tried again.
+const SIBLINGS: usize = 24;
 
 /// Exchanges pairs until every position is in a class or [`MOST`] questions were asked.
 ///
 /// # Errors
 /// What the unit contract says.
-pub(super) fn exchanges(asker: &mut Asker<'_>, seed: u64) -> Result<Exchanges, UnitError> {
+pub(super) fn exchanges(asker: &mut Asker<'_>, scope: &Scope, seed: u64) -> Result<Exchanges, UnitError> {
     let spec = asker.spec().clone();
-    let enough = (MOST / spec.shape.k).clamp(FEWEST_ROWS, ROWS);
-    let rows: Vec<Question> = (0..enough).map(|i| row(&spec, seed, i)).collect();
+    // Few questions fit a tile of few rows or columns.
+    let most = MOST.min(1200 * spec.shape.m.min(spec.shape.n));
+    let enough = (most / spec.shape.k).clamp(FEWEST_ROWS, ROWS);
+    let rows: Vec<Question> = (0..enough).map(|i| row(&spec, scope, seed, i)).collect();
     let plain = asker.ask(&rows)?;
-    let (mut classes, mut open) = (Vec::new(), (0..spec.shape.k).collect::<Vec<_>>());
+    let mut found = Exchanges { classes: Vec::new(), open: (0..spec.shape.k).collect(), apart: HashSet::new() };
+    let mut telling: Vec<usize> = Vec::new();
     let mut asked = 0;
-    while let Some((&first, others)) = open.split_first() {
-        if asked > MOST {
+    while let Some((&first, others)) = found.open.split_first() {
+        if asked > most {
             break;
         }
         let mut alike = others.to_vec();
@@ -51,16 +69,83 @@ pub(super) fn exchanges(asker: &mut Asker<'_>, seed: u64) -> Result<Exchanges, U
             let answers = asker.ask(&exchanged)?;
             for (&(r, j), d) in pairs.iter().zip(answers) {
                 if d != plain[r] {
+                    telling.push(r);
+                    found.apart.insert((first, j));
                     alike.retain(|&x| x != j);
                 }
             }
             at += take;
         }
         let class: Vec<usize> = std::iter::once(first).chain(alike).collect();
-        open.retain(|j| !class.contains(j));
-        classes.push(class);
+        found.open.retain(|j| !class.contains(j));
+        found.classes.push(class);
     }
-    Ok(Exchanges { classes, open })
+    if !telling.is_empty() {
+        telling.sort_unstable();
+        telling.dedup();
+        let siblings = siblings(&rows, &telling, seed);
+        let plain = asker.ask(&siblings)?;
+        found.classes = again(asker, std::mem::take(&mut found.classes), &siblings, &plain, &mut found.apart)?;
+    }
+    Ok(found)
+}
+
+/// Rows that told positions apart, their products in other places.
+fn siblings(rows: &[Question], telling: &[usize], seed: u64) -> Vec<Question> {
+    let mut dice = Dice::new(seed, 3000);
+    let other = |n: usize| {
+        let mut row = rows[telling[n % telling.len()]].clone();
+        for i in (1..row.a.len()).rev() {
+            let j = dice.below(i + 1);
+            row = exchange(&row, i, j);
+        }
+        row
+    };
+    (0..SIBLINGS).map(other).collect()
+}
+
+/// Classes that hold together on further rows; what falls out of one is tried against the first of the others.
+fn again(
+    asker: &mut Asker<'_>,
+    classes: Vec<Vec<usize>>,
+    rows: &[Question],
+    plain: &[u64],
+    apart: &mut HashSet<(usize, usize)>,
+) -> Result<Vec<Vec<usize>>, UnitError> {
+    let mut whole: Vec<Vec<usize>> = Vec::new();
+    let mut loose: Vec<usize> = Vec::new();
+    let mut hold = |asker: &mut Asker<'_>, first: usize, others: &[usize]| -> Result<Vec<usize>, UnitError> {
+        let pairs: Vec<(usize, usize)> = others.iter().flat_map(|&j| (0..rows.len()).map(move |r| (r, j))).collect();
+        let answers = asker.ask(&pairs.iter().map(|&(r, j)| exchange(&rows[r], first, j)).collect::<Vec<_>>())?;
+        for (&(r, j), d) in pairs.iter().zip(answers) {
+            if d != plain[r] {
+                apart.insert((first.min(j), first.max(j)));
+            }
+        }
+        let alike = |j: &usize| !apart.contains(&(first.min(*j), first.max(*j)));
+        Ok(others.iter().copied().filter(alike).collect())
+    };
+    for class in classes {
+        let kept = hold(asker, class[0], &class[1..])?;
+        loose.extend(class[1..].iter().filter(|j| !kept.contains(j)));
+        whole.push(std::iter::once(class[0]).chain(kept).collect());
+    }
+    loose.sort_unstable();
+    for j in loose {
+        let mut home = None;
+        for (n, class) in whole.iter().enumerate() {
+            if home.is_none() && !hold(asker, class[0], &[j])?.is_empty() {
+                home = Some(n);
+            }
+        }
+        match home {
+            Some(n) => whole[n].push(j),
+            None => whole.push(vec![j]),
+        }
+    }
+    whole.iter_mut().for_each(|class| class.sort_unstable());
+    whole.sort_by_key(|class| class[0]);
+    Ok(whole)
 }
 
 fn exchange(question: &Question, i: usize, j: usize) -> Question {
@@ -72,19 +157,23 @@ fn exchange(question: &Question, i: usize, j: usize) -> Question {
 
 /// A row on which the order of additions matters: products of like or unlike sizes, and a c that is far larger, or alike, or
 /// cancels one of them. Scales are 1: they stay in place when elements move.
-fn row(spec: &UnitSpec, seed: u64, index: usize) -> Question {
+fn row(spec: &UnitSpec, scope: &Scope, seed: u64, index: usize) -> Question {
     let mut dice = Dice::new(seed, 1000 + index as u64);
     let t = spec.triple;
     if t.is_integer() {
-        return super::pool::asked(spec, super::pool::Subject::Zeros, dice);
+        return super::terms::integers(spec, dice);
     }
     let mut question = Question::zero(spec);
     let spread = [0, 2, 1, 6, 2, 14, 0, 30][index % 8];
     let ((la, ta), (lb, tb), (lc, tc)) = (range(t.a), range(t.b), range(t.c));
-    let base = match dice.below(3) {
-        0 => dice.between(la.max(-20), ta.min(8)),
-        _ => dice.between(la.max(-4), ta.min(4)),
+    let (low, high) = scope.products;
+    let size = match dice.below(4) {
+        0 => dice.between(low, high),
+        1 => dice.between(low, high).min(low + 24),
+        2 => dice.between(-40, 16).clamp(low, high),
+        _ => dice.between(-8, 8).clamp(low, high),
     };
+    let (of_a, of_b) = halves(spec, size);
     let mut element = |format: rigel_numerics::Format, exponent: i32, most: i32, least: i32| {
         let bits = format.precision() as i32 - 1;
         let significand = i128::from(dice.word() & ((1 << bits) - 1) | 1 << bits);
@@ -92,13 +181,13 @@ fn row(spec: &UnitSpec, seed: u64, index: usize) -> Question {
         code(format, if dice.one_in(2) { significand } else { -significand }, exponent.clamp(least, most) - bits)
     };
     for i in 0..spec.shape.k {
-        question.a[i] = element(t.a, base, ta - 1, la);
-        question.b[i] = element(t.b, base.clamp(lb, tb), tb - 1, lb);
+        question.a[i] = element(t.a, of_a, ta - 1, la);
+        question.b[i] = element(t.b, of_b.clamp(lb, tb), tb - 1, lb);
     }
     let above = dice.between(0, 9) * [0, 0, 1, 1, 2, 3, 5][dice.below(7)];
     let bits = t.c.precision() as i32 - 1;
     let significand = i128::from(dice.word() & ((1 << bits) - 1) | 1 << bits);
-    let exponent = (2 * base + above).clamp(lc, tc - 1);
+    let exponent = (size + above).clamp(lc, tc - 1);
     question.c = match dice.below(4) {
         0 => 0,
         1 => code(t.c, significand, exponent - bits),

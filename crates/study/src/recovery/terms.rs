@@ -3,6 +3,7 @@
 use super::dice::Dice;
 use super::pool::Subject;
 use super::question::Question;
+use super::scope::{Scope, product_range};
 use rigel_device::unit::UnitSpec;
 use rigel_numerics::arithmetic::Distribution;
 use rigel_numerics::{Format, Overflow, Rounding};
@@ -28,6 +29,12 @@ enum Fill {
     One,
     /// The leading bit and another one.
     Two,
+    /// The leading bit and two more.
+    Three,
+    /// All ones, so that rounding up carries.
+    Ones,
+    /// Random, of few bits.
+    Few,
     /// Random.
     Any,
 }
@@ -35,20 +42,17 @@ enum Fill {
 /// Makes the terms of questions.
 pub(super) struct Maker<'s> {
     spec: &'s UnitSpec,
+    scope: &'s Scope,
     pub(super) dice: Dice,
 }
 
 impl<'s> Maker<'s> {
-    pub(super) fn new(spec: &'s UnitSpec, dice: Dice) -> Maker<'s> {
-        Maker { spec, dice }
+    pub(super) fn new(spec: &'s UnitSpec, scope: &'s Scope, dice: Dice) -> Maker<'s> {
+        Maker { spec, scope, dice }
     }
 
     fn fill(&mut self) -> Fill {
-        match self.dice.below(4) {
-            0 => Fill::One,
-            1 => Fill::Two,
-            _ => Fill::Any,
-        }
+        [Fill::One, Fill::Two, Fill::Three, Fill::Few, Fill::Ones, Fill::Any, Fill::Any, Fill::Two][self.dice.below(8)]
     }
 
     /// A code of exponent `exponent`, as far as the format reaches.
@@ -58,18 +62,14 @@ impl<'s> Maker<'s> {
         let fraction = match fill {
             Fill::One => 0,
             Fill::Two if bits > 0 => 1 << self.dice.below(bits as usize),
-            Fill::Two => 0,
+            Fill::Three if bits > 0 => 1 << self.dice.below(bits as usize) | 1 << self.dice.below(bits as usize),
+            Fill::Two | Fill::Three => 0,
+            Fill::Ones => ((1u64 << bits) - 1) & !((1 << self.dice.below(bits as usize + 1)) - 1),
+            Fill::Few => random & !((1u64 << self.dice.below(bits as usize + 1)) - 1),
             Fill::Any => random,
         };
         let significand = i128::from(fraction | 1 << bits);
         code(format, if negative { -significand } else { significand }, exponent - bits)
-    }
-
-    /// Exponents that products may have and that outputs may feel.
-    fn product_range(&self) -> (i32, i32) {
-        let t = self.spec.triple;
-        let ((a, ta), (b, tb), (c, tc)) = (range(t.a), range(t.b), range(t.c));
-        ((a + b).max(c - 50), (ta + tb).min(tc + 3))
     }
 
     /// Factors whose exponents add up to `exponent`, as far as the formats reach.
@@ -87,14 +87,19 @@ impl<'s> Maker<'s> {
         (self.value(t.a, ea, fill, sa), self.value(t.b, exponent - ea, fill, sb))
     }
 
-    /// An exponent in the middle of what is felt, or now and then anywhere.
+    /// The exponent of a leading term: where something shows, at the ends of that, or now and then anywhere.
     fn base(&mut self) -> i32 {
-        let (least, most) = self.product_range();
-        match self.dice.below(4) {
+        let (least, most) = product_range(self.spec);
+        let (low, high) = self.scope.products;
+        let (low, high) = (low.min(self.scope.c.0).max(least), high.max(self.scope.c.1).min(most));
+        let e = match self.dice.below(8) {
             0 => self.dice.between(least, most),
-            1 => self.dice.between((-24).max(least), 24.min(most)),
-            _ => self.dice.between((-5).max(least), 8.min(most)),
-        }
+            1 => low + self.dice.between(-2, 6),
+            2 => high + self.dice.between(-6, 2),
+            3 | 4 => self.dice.between(low, high),
+            _ => self.dice.between(-5, 8).clamp(low, high),
+        };
+        e.clamp(least, most)
     }
 
     fn c_value(&mut self, exponent: i32, fill: Fill) -> u64 {
@@ -134,7 +139,7 @@ impl<'s> Maker<'s> {
         let fill = self.fill();
         match subject {
             Subject::Product => {
-                let (least, most) = self.product_range();
+                let (least, most) = product_range(self.spec);
                 let at = self.positions(1)[0];
                 let e = if self.dice.one_in(2) { self.base() } else { self.dice.between(least, most) };
                 self.put(&mut q, at, e, fill);
@@ -237,7 +242,30 @@ impl<'s> Maker<'s> {
             }
             Subject::Special | Subject::Whole(_) => self.special(&mut q),
         }
+        if !matches!(subject, Subject::Zeros | Subject::ZeroProduct) {
+            self.surround(&mut q);
+        }
         q
+    }
+
+    /// Now and then no product is zero, or zeros have partners: zeros may take part in alignment.
+    fn surround(&mut self, q: &mut Question) {
+        let t = self.spec.triple;
+        let kind = self.dice.below(8);
+        let ((la, _), (lb, tb)) = (range(t.a), range(t.b));
+        let (tiny_a, tiny_b) = (self.value(t.a, la, Fill::One, false), self.value(t.b, lb, Fill::One, false));
+        let e = self.dice.between(lb, tb);
+        let partner = self.value(t.b, e, Fill::One, false);
+        for i in 0..self.spec.shape.k {
+            if q.a[i] != 0 || q.b[i] != 0 {
+                continue;
+            }
+            match kind {
+                0 | 1 => (q.a[i], q.b[i]) = (tiny_a, tiny_b),
+                2 => q.b[i] = partner,
+                _ => {}
+            }
+        }
     }
 
     fn negative_zero(&self, format: Format) -> u64 {
@@ -310,30 +338,30 @@ impl<'s> Maker<'s> {
             }
         }
     }
+}
 
-    /// A question of integers: few terms, ends of the range, c near an end.
-    pub(super) fn integers(&mut self) -> Question {
-        let (t, k) = (self.spec.triple, self.spec.shape.k);
-        let inputs = Distribution::RandomBits.unscaled(t, k, self.dice.word(), self.dice.word() >> 40);
-        let mut q = Question { a: inputs.a, b: inputs.b, c: inputs.c, ..Question::zero(self.spec) };
-        let kind = self.dice.below(5);
-        let extremes = |f: Format| [f.max_finite_code(), f.min_finite_code()];
-        for i in 0..k {
-            let same_side = [extremes(t.a)[0], extremes(t.b)[0]];
-            match kind {
-                // Few terms; all at one end of the range; ends of both signs.
-                0 if self.dice.below(k) > 2 => q.a[i] = 0,
-                1 => [q.a[i], q.b[i]] = same_side,
-                2 => (q.a[i], q.b[i]) = (extremes(t.a)[self.dice.below(2)], extremes(t.b)[self.dice.below(2)]),
-                _ => {}
-            }
-        }
-        match self.dice.below(4) {
-            0 => q.c = extremes(t.c)[self.dice.below(2)],
-            1 => q.c = extremes(t.c)[self.dice.below(2)] ^ (self.dice.word() & 0xFFFF),
-            2 => q.c = 0,
+/// A question of integers: few terms, ends of the range, c near an end.
+pub(super) fn integers(spec: &UnitSpec, mut dice: Dice) -> Question {
+    let (t, k) = (spec.triple, spec.shape.k);
+    let inputs = Distribution::RandomBits.unscaled(t, k, dice.word(), dice.word() >> 40);
+    let mut q = Question { a: inputs.a, b: inputs.b, c: inputs.c, ..Question::zero(spec) };
+    let kind = dice.below(5);
+    let extremes = |f: Format| [f.max_finite_code(), f.min_finite_code()];
+    for i in 0..k {
+        let same_side = [extremes(t.a)[0], extremes(t.b)[0]];
+        match kind {
+            // Few terms; all at one end of the range; ends of both signs.
+            0 if dice.below(k) > 2 => q.a[i] = 0,
+            1 => [q.a[i], q.b[i]] = same_side,
+            2 => (q.a[i], q.b[i]) = (extremes(t.a)[dice.below(2)], extremes(t.b)[dice.below(2)]),
             _ => {}
         }
-        q
     }
+    match dice.below(4) {
+        0 => q.c = extremes(t.c)[dice.below(2)],
+        1 => q.c = extremes(t.c)[dice.below(2)] ^ (dice.word() & 0xFFFF),
+        2 => q.c = 0,
+        _ => {}
+    }
+    q
 }

@@ -3,7 +3,7 @@
 use super::dice::Dice;
 use super::question::{Asker, Batch, Observation, Question, Stage};
 use rigel_device::unit::{UnitError, UnitSpec};
-use rigel_numerics::arithmetic::{Distribution, Evaluator, Model};
+use rigel_numerics::arithmetic::{Distribution, Evaluator, Line, Model};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -56,7 +56,16 @@ impl Validation {
 /// Tiles of one call.
 const TILES: usize = 512;
 /// Counterexamples that are kept.
-const KEPT: usize = 48;
+const KEPT: usize = 60;
+
+/// Whether a validation goes on after [`KEPT`] mismatches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// To the end: it says how near a model is.
+    Whole,
+    /// No: one mismatch refutes a model, and some more show where it is wrong.
+    UntilRefuted,
+}
 
 /// Asks at least `count` fresh dot products, the same number of each distribution, and compares every output.
 ///
@@ -70,6 +79,7 @@ pub(super) fn validate(
     model: &Model,
     count: u64,
     seed: u64,
+    extent: Extent,
 ) -> Result<(Validation, Vec<Observation>), UnitError> {
     asker.enter(Stage::Validation);
     let spec = asker.spec().clone();
@@ -82,10 +92,14 @@ pub(super) fn validate(
     let mut distributions = Vec::new();
     for distribution in Distribution::ALL {
         let (mut done, mut mismatches) = (0, 0);
+        let from = counterexamples.len();
         while done < each {
+            if extent == Extent::UntilRefuted && counterexamples.len() - from >= KEPT / Distribution::ALL.len() {
+                break;
+            }
             let tiles = (each - done).min(TILES as u64) as usize;
             let mut batch = Batch::zeroed(&spec, tiles);
-            let mut lines: Vec<(Vec<Question>, Vec<Question>)> = Vec::with_capacity(tiles);
+            let mut drawn_lines: Vec<(Vec<Question>, Vec<Question>)> = Vec::with_capacity(tiles);
             for tile in 0..tiles {
                 let drawn = lines_of(&spec, distribution, seed, done + tile as u64);
                 drawn.0.iter().enumerate().for_each(|(i, q)| batch.place_row(&spec, tile, i, q));
@@ -95,24 +109,21 @@ pub(super) fn validate(
                 }
                 rows.extend(drawn.0.iter().map(|q| digest(&q.a, &q.a_scales)));
                 columns.extend(drawn.1.iter().map(|q| digest(&q.b, &q.b_scales)));
-                lines.push(drawn);
+                drawn_lines.push(drawn);
             }
             let d = asker.execute(&batch)?;
             let mut scratch = evaluator.as_ref().map(|e| e.scratch());
-            for (tile, (row, column)) in lines.iter().enumerate() {
+            for (tile, (row, column)) in drawn_lines.iter().enumerate() {
+                let a: Vec<Line> =
+                    row.iter().filter_map(|q| Some(evaluator.as_ref()?.line_of_a(&q.a, &q.a_scales))).collect();
+                let b: Vec<Line> =
+                    column.iter().filter_map(|q| Some(evaluator.as_ref()?.line_of_b(&q.b, &q.b_scales))).collect();
                 for (i, x) in row.iter().enumerate() {
                     for (j, y) in column.iter().enumerate() {
                         let c = batch.c.get(tile * m + i, j);
-                        let inputs = rigel_numerics::arithmetic::Inputs {
-                            a: &x.a,
-                            b: &y.b,
-                            c,
-                            a_scales: &x.a_scales,
-                            b_scales: &y.b_scales,
-                        };
                         let found = d.get(tile * m + i, j);
                         let same = match (&evaluator, &mut scratch) {
-                            (Some(evaluator), Some(scratch)) => evaluator.dot(scratch, inputs) == found,
+                            (Some(evaluator), Some(scratch)) => evaluator.dot_lines(scratch, &a[i], &b[j], c) == found,
                             _ => false,
                         };
                         if same {
@@ -120,7 +131,7 @@ pub(super) fn validate(
                         }
                         mismatches += 1;
                         wrong[i * n + j] += 1;
-                        if counterexamples.len() < KEPT {
+                        if counterexamples.len() - from < KEPT / Distribution::ALL.len() {
                             let (a_scales, b_scales) = (x.a_scales.clone(), y.b_scales.clone());
                             let question = Question { a: x.a.clone(), b: y.b.clone(), c, a_scales, b_scales };
                             counterexamples.push(Observation { question, d: found });
@@ -130,10 +141,10 @@ pub(super) fn validate(
             }
             done += tiles as u64;
         }
-        let asked = each * (m * n) as u64;
+        let asked = done * (m * n) as u64;
         distributions.push(Tested { distribution, asked, mismatches, bound: 3.0 / asked as f64 });
     }
-    let at_each_element = each * Distribution::ALL.len() as u64;
+    let at_each_element = distributions.iter().map(|t: &Tested| t.asked).sum::<u64>() / (m * n) as u64;
     let places = (0..m * n).filter(|&p| wrong[p] > 0).map(|p| (p / n, p % n, wrong[p])).take(64);
     let validation = Validation {
         seed,

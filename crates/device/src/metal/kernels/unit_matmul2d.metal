@@ -12,7 +12,7 @@ using Pair = dextents<int, 2>;
 
 template <class Scope>
 using One = matmul2d<matmul2d_descriptor(TILE_M, TILE_N, STEP, TRANSPOSE_LEFT, TRANSPOSE_RIGHT, RELAXED,
-                                         matmul2d_descriptor::mode::multiply_accumulate), Scope>;
+                                         matmul2d_descriptor::mode::MODE), Scope>;
 
 
 [[kernel]] void unit_tile(device LEFT_DATA *left [[buffer(0)]], device RIGHT_DATA *right [[buffer(1)]], device DEST *addend [[buffer(2)]],

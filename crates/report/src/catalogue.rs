@@ -1,0 +1,194 @@
+//! Which findings did the study of the M4 Max publish, and how sure is each part of what is known of them?
+//!
+//! `published/arxiv-2606.12765/findings.csv` holds them. The rows of the study's table were never seen in full: only that there are
+//! eleven, eight hidden and three contradicted, is published. Which they are was put together from its text, its abstract, its
+//! page and its readers, so every row is drawn as `reconstruction` and agrees or differs with nothing.
+
+use std::fmt::Write;
+
+/// The file, as errors name it.
+const FILE: &str = "published/arxiv-2606.12765/findings.csv";
+const TEXT: &str = include_str!("../../../published/arxiv-2606.12765/findings.csv");
+
+/// Its columns.
+const COLUMNS: [&str; 11] = [
+    "number",
+    "claim",
+    "claim_mark",
+    "class",
+    "class_mark",
+    "specification",
+    "rule",
+    "value",
+    "value_mark",
+    "row_mark",
+    "source",
+];
+
+/// Where a part of a finding was read.
+const MARKS: [&str; 5] = ["paper", "abstract", "page", "third party", "inferred"];
+
+/// What a finding says of the vendor's document.
+const CLASSES: [&str; 3] = ["hidden", "contradicted", "control"];
+
+/// What is known of the study by itself: how many findings there are.
+pub const PUBLISHED_COUNTS: (usize, usize) = (8, 3);
+
+/// A finding that others published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogueRow {
+    /// Its number here; the study's own is not known.
+    pub number: u32,
+    /// What is claimed, and where that was read.
+    pub claim: (String, String),
+    /// `hidden`, `contradicted` or `control`, and where that was read.
+    pub class: (String, String),
+    /// What the vendor's document says of it.
+    pub specification: String,
+    /// The rule by which it is decided.
+    pub rule: String,
+    /// The study's value and where it was read; `None` where none is known.
+    pub value: Option<(String, String)>,
+    /// Who, where.
+    pub source: String,
+}
+
+/// Why the file does not read.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogueError {
+    /// No CSV, or lines of another length.
+    #[error("{FILE}: {0}")]
+    Csv(#[from] csv::Error),
+    /// Other columns.
+    #[error("{FILE}:1: columns are `{found}`; expected `{}`", COLUMNS.join(","))]
+    Columns {
+        /// What the first line says.
+        found: String,
+    },
+    /// A field that cannot be what its column holds.
+    #[error("{FILE}:{line}: {column} is `{found}`; {allowed}")]
+    Field {
+        /// Line, from 1.
+        line: u64,
+        /// Column.
+        column: &'static str,
+        /// What stands there.
+        found: String,
+        /// What may stand there.
+        allowed: String,
+    },
+}
+
+/// Reads the text of a catalogue.
+///
+/// # Errors
+/// [`CatalogueError`], for the first line that is not as documented.
+pub fn read(text: &str) -> Result<Vec<CatalogueRow>, CatalogueError> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header = reader.headers()?;
+    if header.iter().ne(COLUMNS) {
+        let found = header.iter().collect::<Vec<_>>().join(",");
+        return Err(CatalogueError::Columns { found });
+    }
+    reader.records().map(|record| row(&record?)).collect()
+}
+
+fn row(record: &csv::StringRecord) -> Result<CatalogueRow, CatalogueError> {
+    let line = record.position().map_or(0, csv::Position::line);
+    let text = |column: &'static str| {
+        let at = COLUMNS.iter().position(|c| *c == column).unwrap_or(COLUMNS.len());
+        record.get(at).unwrap_or_default().to_owned()
+    };
+    let bad =
+        |column, allowed: &str| CatalogueError::Field { line, column, found: text(column), allowed: allowed.into() };
+    let one_of = |column, known: &[&str]| {
+        let found = text(column);
+        if known.contains(&found.as_str()) {
+            Ok(found)
+        } else {
+            Err(bad(column, &format!("one of {}", known.join(", "))))
+        }
+    };
+    let words = |column| {
+        let found = text(column);
+        if found.trim().is_empty() { Err(bad(column, "must not be empty")) } else { Ok(found) }
+    };
+    one_of("row_mark", &["reconstruction"])?;
+    let value = match (text("value").is_empty(), text("value_mark").is_empty()) {
+        (true, true) => None,
+        (false, false) => Some((text("value"), one_of("value_mark", &MARKS)?)),
+        _ => return Err(bad("value_mark", "a value and its mark, or neither")),
+    };
+    Ok(CatalogueRow {
+        number: text("number").parse().map_err(|_| bad("number", "a whole number"))?,
+        claim: (words("claim")?, one_of("claim_mark", &MARKS)?),
+        class: (one_of("class", &CLASSES)?, one_of("class_mark", &MARKS)?),
+        specification: words("specification")?,
+        rule: words("rule")?,
+        value,
+        source: words("source")?,
+    })
+}
+
+/// The study's findings as a Markdown table, each part with its mark.
+///
+/// # Errors
+/// [`CatalogueError`]; a test reads the file that is built in, so none is expected.
+pub fn catalogue_markdown() -> Result<String, CatalogueError> {
+    let (hidden, contradicted) = PUBLISHED_COUNTS;
+    let mut out = format!(
+        "Published: {} findings, {hidden} hidden and {contradicted} contradicted. Which they are is a reconstruction: no row agrees or \
+         differs with the study.\n\n| | claim | class | the document | rule | the study | here |\n| ---: | --- | --- | --- | --- | --- | --- |\n",
+        hidden + contradicted
+    );
+    for row in read(TEXT)? {
+        let marked = |(text, mark): &(String, String)| format!("{text} ({mark})");
+        let value = row.value.as_ref().map_or("not known".into(), marked);
+        let (number, claim, class) = (row.number, marked(&row.claim), marked(&row.class));
+        let _ = writeln!(
+            out,
+            "| {number} | {claim} | {class} | {} | {} | {value} | not measured |",
+            row.specification, row.rule
+        );
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_catalogue_has_the_published_counts() {
+        let rows = read(TEXT).unwrap_or_else(|e| panic!("{e}"));
+        let of = |class: &str| rows.iter().filter(|r| r.class.0 == class).count();
+        assert_eq!((of("hidden"), of("contradicted")), PUBLISHED_COUNTS);
+        assert!(rows.iter().map(|r| r.number).eq(1..=11));
+    }
+
+    #[test]
+    fn the_page_of_the_device_shows_it() {
+        let page = include_str!("../../../docs/devices/apple.md");
+        assert!(
+            page.contains(&catalogue_markdown().unwrap()),
+            "write this into docs/devices/apple.md:\n{}",
+            catalogue_markdown().unwrap()
+        );
+    }
+
+    #[test]
+    fn what_is_not_as_documented_is_named() {
+        let good = TEXT.lines().take(2).collect::<Vec<_>>().join("\n");
+        assert_eq!(read(&good).map(|rows| rows.len()).ok(), Some(1));
+        for (from, to, wanted) in [
+            ("number,claim", "count,claim", "columns are `count,"),
+            ("\n1,", "\none,", ":2: number is `one`"),
+            (",hidden,", ",secret,", ":2: class is `secret`; one of hidden, contradicted, control"),
+            (",paper,reconstruction", ",,reconstruction", "a value and its mark, or neither"),
+            ("reconstruction", "measured", ":2: row_mark is `measured`; one of reconstruction"),
+        ] {
+            let said = read(&good.replacen(from, to, 1)).expect_err(wanted).to_string();
+            assert!(said.contains(wanted), "{said}");
+        }
+    }
+}
