@@ -1,6 +1,8 @@
 # Runs under data/ are directories that hold a MANIFEST.
 RUNS := $(sort $(patsubst %/MANIFEST,%,$(wildcard data/*/*/MANIFEST)))
 RIGEL := target/release/rigel
+# The calibration whose table stands in the README, where one is committed.
+CALIBRATION := $(patsubst %/calibration.json,%,$(firstword $(wildcard data/sim/*/calibration.json)))
 
 .PHONY: reproduce redraw test
 
@@ -16,6 +18,7 @@ reproduce:
 	  else $(RIGEL) report $$run --check; fi; \
 	done
 	set -e; for run in $(firstword $(RUNS)); do $(RIGEL) report $$run --readme README.md --check; done
+	set -e; for made in $(CALIBRATION); do $(RIGEL) calibrate --from $$made --readme README.md --check; done
 
 # The same, writing what differs.
 redraw:
@@ -26,6 +29,7 @@ redraw:
 	  else $(RIGEL) report $$run; fi; \
 	done
 	set -e; for run in $(firstword $(RUNS)); do $(RIGEL) report $$run --readme README.md; done
+	set -e; for made in $(CALIBRATION); do $(RIGEL) calibrate --from $$made --readme README.md; done
 
 test:
 	cargo test --workspace

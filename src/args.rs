@@ -1,5 +1,11 @@
 //! What may a user type? Each option is also an environment variable `RIGEL_*`.
 
+mod calibrate;
+mod emit;
+
+pub use calibrate::CalibrateArgs;
+pub use emit::{EmitArgs, EmitLayoutArgs, EmitModelArgs, EmitWhat};
+
 use crate::terminal::Color;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use rigel_study::partition::Partition;
@@ -59,6 +65,8 @@ pub enum Command {
     Figures(FiguresArgs),
     /// Write the page of a run from its files, and the findings table of a README.
     Report(ReportArgs),
+    /// Write an arithmetic model as Rust, C, Python or JSON, or a layout as index functions.
+    Emit(EmitArgs),
     /// Convert a run to JSON Lines, Parquet or Bencher Metric Format.
     Export(ExportArgs),
     /// Print shell completions.
@@ -191,40 +199,22 @@ pub struct VerifyArgs {
     pub format: Format,
 }
 
-/// `rigel calibrate`.
-#[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-Examples:
-  rigel calibrate                        both families, 200 devices of each kind
-  rigel calibrate clocks --devices 1000  one family, larger
-
-Devices are simulated: software with a planted truth. Exit code 1 when an error rate is above its limit.")]
-pub struct CalibrateArgs {
-    /// Which words to check: clocks (clock states), verdicts [default: both].
-    pub families: Vec<String>,
-    /// Planted devices of each kind.
-    #[arg(long, default_value_t = 200, env = "RIGEL_DEVICES", value_parser = devices)]
-    pub devices: u32,
-    /// Seed of the planted facts.
-    #[arg(long, default_value_t = 1, env = "RIGEL_SEED", value_parser = seed)]
-    pub seed: u64,
-    /// How to print.
-    #[arg(long, value_enum, default_value = "table", env = "RIGEL_FORMAT")]
-    pub format: Format,
-}
-
 /// `rigel compare`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Example:
+Examples:
   rigel compare before/ after/
+  rigel compare \"ampere f16 to f32\" \"hopper wgmma f16 to f32\"
+  rigel compare before/models/UNIT-CELL.json after/models/UNIT-CELL.json
 
-A number moved when its two 95 % intervals do not overlap; without two intervals a difference is not decidable. Exit \
-code 1 when a verdict or another word changed, or an interval moved; 5 when a run is not sealed yet.")]
+Two runs: a number moved when its two 95 % intervals do not overlap; without two intervals a difference is not decidable. Exit \
+code 1 when a verdict or another word changed, or an interval moved; 5 when a run is not sealed yet.
+
+Two models: the first behaviour that differs, in words, with one input that shows it; exit code 1 when there is one.")]
 pub struct CompareArgs {
-    /// The older run.
+    /// The older run; or a model: a name, or a file.
     pub old: PathBuf,
-    /// The newer run.
+    /// The newer run; or another model.
     pub new: PathBuf,
     /// How to print.
     #[arg(long, value_enum, default_value = "table", env = "RIGEL_FORMAT")]
@@ -253,10 +243,24 @@ pub struct MergeArgs {
 Examples:
   rigel explain runs/quick-cpu avx512-bf16        every verdict of a path
   rigel explain runs/quick-cpu \"tiled e4m3\"       every word must match
-  rigel explain runs/quick-cpu 3f2a91c07b55       one cell by id")]
+  rigel explain runs/quick-cpu 3f2a91c07b55       one cell by id
+  rigel explain --tolerance \"hopper wgmma e4m3 to f32\" --k 1024,4096
+                                                  the tolerance that a test of such a product should have")]
 pub struct ExplainArgs {
-    /// Run directory.
+    /// Run directory; with --tolerance a model: a name, or a file.
     pub run: PathBuf,
+    /// Print the worst error that a model allows beside the error that it makes on drawn inputs.
+    #[arg(long)]
+    pub tolerance: bool,
+    /// With --tolerance: lengths of rows.
+    #[arg(long, value_delimiter = ',', default_values_t = [256usize, 1024, 4096], requires = "tolerance")]
+    pub k: Vec<usize>,
+    /// With --tolerance: how the inputs are drawn: normal, cancellation, ladder, subnormal.
+    #[arg(long, default_value = "normal", requires = "tolerance")]
+    pub inputs: String,
+    /// With --tolerance: how to print.
+    #[arg(long, value_enum, default_value = "table", env = "RIGEL_FORMAT")]
+    pub format: Format,
     /// A cell id, or words that path, type triple, fact or verdict must all contain [default: everything].
     #[arg(default_value = "", hide_default_value = true)]
     pub what: String,

@@ -18,6 +18,7 @@ fn help_is_golden_for_every_command() {
         "explain",
         "figures",
         "report",
+        "emit",
         "export",
         "completions",
         "man",

@@ -42,6 +42,22 @@ fn committed_runs_verify_and_their_pages_and_figures_are_current() {
 }
 
 #[test]
+fn the_calibration_in_the_readme_is_that_of_its_files() {
+    let list =
+        |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()).collect::<Vec<_>>();
+    let made: Vec<_> =
+        list(&root().join("data/sim")).into_iter().filter(|d| d.join("calibration.json").exists()).collect();
+    if made.is_empty() {
+        println!("no calibration is committed under data/sim yet, so this test checks nothing");
+    }
+    for dir in made {
+        let dir = dir.strip_prefix(root()).unwrap().to_owned();
+        let arguments = ["--readme", "README.md", "--check"];
+        rigel().current_dir(root()).arg("calibrate").arg("--from").arg(dir).args(arguments).assert().success();
+    }
+}
+
+#[test]
 fn the_python_verifier_agrees_on_every_committed_run() {
     if Command::new("python3").arg("--version").output().is_err() {
         println!("skipped: no python3 here");

@@ -1,14 +1,28 @@
 //! How often is the instrument itself wrong?
 
+use super::calibration;
 use super::records::{Field, Form, Records};
 use super::table::Table;
 use crate::args::CalibrateArgs;
 use crate::exit::{Exit, failure};
-use crate::terminal::{bad, good};
-use rigel_study::calibrate::{Family, Limit, Line};
+use crate::terminal::{bad, good, tell};
+use rigel_study::calibrate::{Bounds, Family, Limit, Line};
+use rigel_study::origin::Binary;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// Plants, recovers, and prints both; the exit code is 1 when a limit is not kept.
 pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
+    if let Some(dir) = &args.from {
+        return match &args.readme {
+            Some(readme) => calibration::readme(dir, readme, args.check),
+            None => {
+                Ok(std::io::stdout().lock().write_all(calibration::markdown(dir)?.as_bytes()).map(|()| Exit::Fine)?)
+            }
+        };
+    }
     let known = || Family::ALL.map(Family::name).join(", ");
     if let Some(unknown) = args.families.iter().find(|f| !Family::ALL.iter().any(|family| family.name() == *f)) {
         return Err(failure(Exit::Usage, format!("no family `{unknown}`; known: {}", known())));
@@ -16,17 +30,59 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
     if args.devices == 0 {
         return Err(failure(Exit::NothingSelected, "nothing to plant: --devices must be at least 1"));
     }
+    let begun = Instant::now();
+    let stop = stop_on_interrupt()?;
+    let bounds = Bounds { validation: args.validation, stop: &stop };
     let wanted = |family: &Family| args.families.is_empty() || args.families.iter().any(|f| f == family.name());
-    let results: Vec<_> =
-        Family::ALL.into_iter().filter(wanted).map(|family| (family, family.run(args.seed, args.devices))).collect();
-    let kept = results.iter().all(|(_, result)| result.passes());
-    let lines = results.iter().flat_map(|(family, result)| result.lines.iter().map(|line| (family.name(), line)));
+    let mut results = Vec::new();
+    for family in Family::ALL.into_iter().filter(wanted) {
+        if !stop.load(Ordering::Relaxed) {
+            results.push(family.run(args.seed, args.devices, bounds));
+        }
+    }
+    let interrupted = stop.load(Ordering::Relaxed);
+    let lines = results.iter().flat_map(|result| result.lines.iter().map(|line| (result.family.name(), line)));
     match Form::of(args.format) {
         None => table(lines)?,
         Some(form) => records(lines, args.seed, form)?,
     }
-    crate::terminal::tell!("simulated: error rates under planted laws, seed {}", args.seed);
-    Ok(if kept { Exit::Fine } else { Exit::CheckFailed })
+    for result in &results {
+        if let Some(cost) = result.cost() {
+            tell!("{}: {cost}", result.family.name());
+        }
+    }
+    tell!("simulated: error rates under planted laws, seed {}", args.seed);
+    if let Some(out) = &args.out {
+        let binary = Binary {
+            commit: env!("RIGEL_COMMIT").to_owned(),
+            dirty: env!("RIGEL_DIRTY").parse().ok(),
+            // Where the binary lay says nothing of the calibration.
+            command: std::iter::once("rigel".to_owned()).chain(std::env::args().skip(1)).collect(),
+            partition: String::new(),
+        };
+        let seconds = begun.elapsed().as_secs_f64();
+        let origin = calibration::origin(args.seed, args.devices, args.validation, interrupted, seconds, &binary);
+        calibration::write(out, &origin, &results)?;
+    }
+    let kept = results.iter().all(|result| if args.allow_misses { result.is_never_wrong() } else { result.passes() });
+    Ok(match (interrupted, kept) {
+        (true, _) => Exit::Interrupted,
+        (false, true) => Exit::Fine,
+        (false, false) => Exit::CheckFailed,
+    })
+}
+
+/// A flag that the first Ctrl-C sets; the second ends the process.
+fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let pressed = Arc::clone(&stop);
+    ctrlc::set_handler(move || {
+        if pressed.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(Exit::Interrupted.code()));
+        }
+        tell!("finishing the devices in hand; press Ctrl-C again to stop now");
+    })?;
+    Ok(stop)
 }
 
 fn table<'a>(lines: impl Iterator<Item = (&'static str, &'a Line)>) -> anyhow::Result<()> {

@@ -1,8 +1,8 @@
 //! What changed between two runs?
 
-use super::opening;
 use super::records::{Field, Form, Records};
 use super::table::{Table, value};
+use super::{compare_models, opening};
 use crate::args::CompareArgs;
 use crate::exit::Exit;
 use rigel_ledger::FactRow;
@@ -12,6 +12,9 @@ use rigel_ledger::store::Run;
 
 /// Compares; the exit code is 1 when a word changed or an interval moved, 5 when a run is not sealed and so says nothing yet.
 pub fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
+    if !(args.old.is_dir() && args.new.is_dir()) {
+        return compare_models::compare(args);
+    }
     let (old, new) = (opening::open(&args.old)?, opening::open(&args.new)?);
     let result = differences(old.facts(), new.facts());
     for (run, dir) in [(&old, &args.old), (&new, &args.new)] {
@@ -26,6 +29,9 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
         None if result.differences.is_empty() => {}
         None => table(&result.differences)?,
         Some(form) => records(&result.differences, form)?,
+    }
+    for words in compare_models::of_runs(&old, &new) {
+        crate::terminal::tell!("{words}");
     }
     crate::terminal::tell!("{} facts are the same or their intervals overlap", result.same);
     Ok(match result.says_changed() {

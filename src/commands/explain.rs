@@ -16,6 +16,9 @@ const SHOWN: usize = 8;
 
 /// Prints the chain of evidence.
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
+    if args.tolerance {
+        return super::tolerance::tolerance(args);
+    }
     let run = super::opening::open(&args.run)?;
     let samples = run.samples().map_err(|e| failure(Exit::Usage, e))?;
     let mut out = crate::terminal::output();

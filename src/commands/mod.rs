@@ -1,9 +1,12 @@
 //! Which file answers which command?
 
 mod calibrate;
+mod calibration;
 mod compare;
+mod compare_models;
 mod completions;
 mod devices;
+mod emit;
 mod explain;
 mod export;
 mod fail_on;
@@ -11,12 +14,14 @@ mod figures;
 mod list;
 mod memory;
 mod merge;
+mod models;
 mod opening;
 mod planning;
 mod records;
 mod report;
 mod run;
 mod table;
+mod tolerance;
 mod verdicts;
 mod verify;
 mod worker;
@@ -38,6 +43,7 @@ pub fn dispatch(command: Command) -> anyhow::Result<Exit> {
         Command::Explain(args) => explain::explain(&args),
         Command::Figures(args) => figures::figures(&args),
         Command::Report(args) => report::report(&args),
+        Command::Emit(args) => emit::emit(&args),
         Command::Export(args) => export::export(&args),
         Command::Completions(args) => completions::completions(args.shell),
         Command::Man => completions::man(),

@@ -30,7 +30,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
     if let Some(readme) = &args.readme {
         let old = text_of(readme)?;
         let table = with_source(&run, |source| Ok(rigel_report::findings_markdown(source)))?;
-        let new = renewed(&old, &table).ok_or_else(|| {
+        let new = renewed(&old, &table, [BEGIN, END]).ok_or_else(|| {
             let name = readme.display();
             failure(
                 Exit::Usage,
@@ -43,7 +43,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
 }
 
 /// The text of a README; what is longer than [`LONGEST`] is none.
-fn text_of(readme: &Path) -> anyhow::Result<String> {
+pub fn text_of(readme: &Path) -> anyhow::Result<String> {
     let unread = |why: String| failure(Exit::Usage, format!("cannot read {}: {why}", readme.display()));
     if !readme.is_file() {
         return Err(unread("no such file".to_owned()));
@@ -57,10 +57,10 @@ fn text_of(readme: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// The text with what stands between the markers replaced.
-fn renewed(old: &str, table: &str) -> Option<String> {
+/// The text with what stands between two markers replaced; `None` where they are not there once each, in that order.
+pub fn renewed(old: &str, table: &str, [begin, end]: [&str; 2]) -> Option<String> {
     let once = |marker: &str| (old.matches(marker).count() == 1).then(|| old.find(marker)).flatten();
-    let (begin, end) = (once(BEGIN)? + BEGIN.len(), once(END)?);
+    let (begin, end) = (once(begin)? + begin.len(), once(end)?);
     (begin <= end).then(|| format!("{}\n\n{}\n\n{}", &old[..begin], table.trim_end(), &old[end..]))
 }
 
@@ -132,15 +132,15 @@ mod tests {
     #[test]
     fn only_the_text_between_the_markers_changes() {
         let old = format!("# Title\n\n{BEGIN}\nold\n{END}\n\nend\n");
-        let new = renewed(&old, "| a |\n").unwrap();
+        let new = renewed(&old, "| a |\n", [BEGIN, END]).unwrap();
         assert_eq!(new, format!("# Title\n\n{BEGIN}\n\n| a |\n\n{END}\n\nend\n"));
-        assert_eq!(renewed(&new, "| a |\n").unwrap(), new);
+        assert_eq!(renewed(&new, "| a |\n", [BEGIN, END]).unwrap(), new);
     }
 
     #[test]
     fn missing_doubled_or_turned_markers_are_refused() {
         for bad in [String::new(), BEGIN.into(), format!("{END}{BEGIN}"), format!("{BEGIN}{BEGIN}{END}")] {
-            assert_eq!(renewed(&bad, "x"), None, "{bad}");
+            assert_eq!(renewed(&bad, "x", [BEGIN, END]), None, "{bad}");
         }
     }
 }

@@ -5,6 +5,7 @@
 //! ([`sampling`]) and checks ([`gate`]); everything it is told and everything it says is plain data ([`order`]).
 #![forbid(unsafe_code)]
 
+pub mod accumulation;
 pub mod calibrate;
 pub mod campaign;
 pub mod climb;

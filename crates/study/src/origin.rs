@@ -95,7 +95,8 @@ fn record(
     }
 }
 
-fn host() -> Host {
+/// The machine that this process runs on.
+pub fn host() -> Host {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
         let line = cpuinfo.lines().find(|l| l.split(':').next().is_some_and(|k| k.trim() == name));
@@ -140,7 +141,7 @@ fn run_id(started: &str, plan_hash: &str, device: &str, partition: &str) -> Stri
 }
 
 /// Now, UTC, RFC 3339 to the second.
-pub(crate) fn utc_now() -> String {
+pub fn utc_now() -> String {
     let seconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs());
     rfc3339(seconds)
 }

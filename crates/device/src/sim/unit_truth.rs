@@ -16,9 +16,10 @@
 //! effect = { flip = { bit = 10 } }
 //! ```
 
+use super::check::BadTruth;
 use super::unit_deviation::Deviation;
 use super::unit_fault::UnitFault;
-use rigel_numerics::arithmetic::Published;
+use rigel_numerics::arithmetic::{Model, Published};
 use rigel_numerics::{Shape, Triple};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -110,6 +111,14 @@ pub enum Copies {
 }
 
 impl PlantedUnit {
+    /// The model that is planted.
+    ///
+    /// # Errors
+    /// [`BadTruth`] where its name, text or file is that of none.
+    pub fn model(&self) -> Result<Model, BadTruth> {
+        self.model.find("unit.model")
+    }
+
     /// A unit that computes a published model, 8 × 8 elements of one instruction.
     pub fn published(published: &Published) -> PlantedUnit {
         let model = &published.model;

@@ -70,7 +70,7 @@ fn step(step: &Step) -> String {
     format!("products{limit}{c} {}", sum(&step.sum))
 }
 
-fn sum(sum: &Sum) -> String {
+pub(super) fn sum(sum: &Sum) -> String {
     let zero = if sum.zero == ZeroSign::Ieee { ", zero sums signed as in IEEE 754" } else { "" };
     let output = match &sum.output {
         Output::Unrounded => "left unrounded".to_owned(),
@@ -122,7 +122,7 @@ fn aligned(a: &Alignment) -> String {
     text + ", cut " + way(a.cut)
 }
 
-fn rounded(form: &Rounded) -> String {
+pub(super) fn rounded(form: &Rounded) -> String {
     let own = form.significant_bits();
     let bits = if own == form.format.precision() { String::new() } else { format!(" of {own} significant bits") };
     let overflow = match form.overflow {
@@ -151,7 +151,7 @@ fn way(rounding: Rounding) -> &'static str {
     }
 }
 
-fn split(split: &Split) -> String {
+pub(super) fn split(split: &Split) -> String {
     match split {
         Split::Whole => "all of k".to_owned(),
         Split::Blocks { of, descending: false } => format!("blocks of {of} k"),

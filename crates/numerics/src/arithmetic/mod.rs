@@ -65,6 +65,7 @@ mod distribution;
 mod draw;
 mod draw_rules;
 mod dyadic;
+pub mod emit;
 mod error;
 mod evaluator;
 mod exactly;
@@ -88,6 +89,7 @@ mod special;
 mod split;
 mod sum;
 mod tile;
+pub mod tolerance;
 mod value;
 
 pub use difference::{Difference, first_difference};

@@ -77,9 +77,9 @@ impl Split {
                 parts
             }
             Split::Parts { count } => blocks(indices.len().div_ceil(*count)),
-            Split::Strided { count } => {
-                (0..*count).map(|j| indices.iter().skip(j).step_by(*count).copied().collect()).collect()
-            }
+            Split::Strided { count } => (0..(*count).min(indices.len()))
+                .map(|j| indices.iter().skip(j).step_by(*count).copied().collect())
+                .collect(),
             Split::Pattern { parts } => {
                 let period: usize = parts.iter().map(Vec::len).sum();
                 let of = |part: &Vec<usize>| {

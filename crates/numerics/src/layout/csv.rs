@@ -75,6 +75,25 @@ pub fn read_with_addend(text: &str, shape: Shape) -> Result<(Fragment, Layout), 
     Ok((fragment, addend))
 }
 
+/// The smallest shape that holds every row of a file, for files that come without their unit.
+///
+/// # Errors
+/// [`LayoutError::Csv`] with the line that is no row.
+pub fn least_shape(text: &str) -> Result<Shape, LayoutError> {
+    let mut shape = Shape::new(1, 1, 1);
+    for (i, line) in text.lines().enumerate().skip(1).filter(|(_, line)| !line.trim().is_empty()) {
+        let (operand, row) = read_row(i + 1, line.trim_end_matches('\r'))?;
+        let Some((row, col)) = row.element.map(|(row, col)| (row as usize + 1, col as usize + 1)) else { continue };
+        let (rows, cols) = match OPERANDS[operand] {
+            "a" => (&mut shape.m, &mut shape.k),
+            "b" => (&mut shape.k, &mut shape.n),
+            _ => (&mut shape.m, &mut shape.n),
+        };
+        (*rows, *cols) = ((*rows).max(row), (*cols).max(col));
+    }
+    Ok(shape)
+}
+
 /// Operands as they stand in a file.
 const OPERANDS: [&str; 4] = ["a", "b", "c", "d"];
 

@@ -58,7 +58,7 @@ pub fn clocks(seed: u64, n: u32) -> Table {
     lines.push(line("published: 145 and 155 of 300", "155 and 145", right, Limit::AtLeast(0.99)));
     let slow_tail = |i| published(seed, i, &[(8.0, 0.5), (292.0, 1.0)]).kind == Kind::Tail { k: 8, n: 300 };
     lines.push(line("published: 8 of 300 at half speed", "tail 8 of 300", count(n, slow_tail), Limit::AtLeast(0.99)));
-    Table { family: Family::Clocks, seed, lines }
+    Table { family: Family::Clocks, seed, lines, devices: Vec::new() }
 }
 
 fn count(n: u32, holds: impl Fn(u32) -> bool + Sync) -> u32 {

@@ -112,7 +112,7 @@ pub fn verdicts(seed: u64, n: u32) -> Table {
         bench.line("at 0.99 over C, states told", Told, "undecided", win(0.99), undecided, Limit::AtMost(0.1)),
         bench.line("at 1.21 over C, states untold", Untold, "undecided", win(1.21), undecided, Limit::Shown),
     ];
-    Table { family: Family::Verdicts, seed, lines }
+    Table { family: Family::Verdicts, seed, lines, devices: Vec::new() }
 }
 
 struct Bench {

@@ -1,0 +1,76 @@
+//! How do many drawn devices go through a recovery, on all cores, so that an interruption keeps what is finished?
+
+use super::{Limit, Line};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// One device of a calibration: what was planted, and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Drawn {
+    /// Which line of the table it belongs to.
+    pub planted: String,
+    /// The seed that draws it again.
+    pub seed: u64,
+    /// Products of one dot product; empty where there are none.
+    pub k: Option<usize>,
+    /// Whether something was claimed of it without reserve.
+    pub claimed: bool,
+    /// Whether what was claimed, or else the nearest that was found, is what was planted.
+    pub same: bool,
+    /// Tiles, launches or codes that were asked before the claim was tested.
+    pub probes: u64,
+    /// Wall time of the recovery with one core, s.
+    pub seconds: f64,
+    /// What was said of it, in a few words.
+    pub words: String,
+}
+
+/// What limits a calibration.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds<'a> {
+    /// Fresh dot products on which an arithmetic model is validated.
+    pub validation: u64,
+    /// Set from elsewhere to end early: devices in hand are finished, no further ones begun.
+    pub stop: &'a AtomicBool,
+}
+
+/// Draws `n` devices by their seeds. `one` gives nothing for a seed that draws no device.
+pub(super) fn drawn(
+    seeds: impl Iterator<Item = u64>,
+    n: u32,
+    bounds: Bounds<'_>,
+    one: impl Fn(u64) -> Option<Drawn> + Sync,
+) -> Vec<Drawn> {
+    let seeds: Vec<u64> = seeds.take(n as usize).collect();
+    seeds
+        .into_par_iter()
+        .filter_map(|seed| if bounds.stop.load(Ordering::Relaxed) { None } else { one(seed) })
+        .collect()
+}
+
+/// The result of a recovery and how long it took.
+pub(super) fn timed<T>(recover: impl FnOnce() -> T) -> (T, f64) {
+    let begun = Instant::now();
+    let result = recover();
+    (result, begun.elapsed().as_secs_f64())
+}
+
+/// What is counted of devices: those for which `counts` holds.
+pub(super) fn line(devices: &[Drawn], counted: &str, counts: impl Fn(&Drawn) -> bool, limit: Limit) -> Line {
+    Line {
+        planted: devices.first().map_or_else(String::new, |device| device.planted.clone()),
+        counted: counted.to_owned(),
+        count: devices.iter().filter(|device| counts(device)).count() as u32,
+        of: devices.len() as u32,
+        limit,
+    }
+}
+
+/// Median and largest of some numbers; `None` of none.
+pub(super) fn middle_and_most(mut numbers: Vec<f64>) -> Option<(f64, f64)> {
+    numbers.sort_by(f64::total_cmp);
+    let most = *numbers.last()?;
+    Some((numbers[(numbers.len() - 1) / 2], most))
+}
