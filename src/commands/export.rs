@@ -2,7 +2,6 @@
 
 use crate::args::{ExportArgs, ExportTo};
 use crate::exit::{Exit, failure};
-use anyhow::Context;
 use rigel_ledger::compare::{Key, number};
 use rigel_ledger::store::Run;
 use serde_json::{Map, Value, json};
@@ -74,6 +73,7 @@ fn parquet(run: &Run, out: Option<&Path>) -> anyhow::Result<()> {
     use ::parquet::file::properties::WriterProperties;
     use ::parquet::file::writer::SerializedFileWriter;
     use ::parquet::schema::parser::parse_message_type;
+    use anyhow::Context;
     use std::sync::Arc;
 
     let Some(out) = out else {

@@ -104,12 +104,12 @@ fn models_are_said_in_words() {
     assert_eq!(
         words("hopper wgmma e4m3 to f32, floored"),
         "e4m3 → f32: [products and c aligned to 13 bits below the largest exponent, cut toward zero, \
-         rounded to f32 of 14 significant bits toward zero] in a chain over blocks of 32 k; NaN is 0x7fffffff"
+         rounded to f32 of 14 significant bits toward zero, to +0 where it vanishes] in a chain over blocks of 32 k; NaN is 0x7fffffff"
     );
     assert_eq!(
         words("hopper mma e4m3 to f16, emulated"),
         "e4m3 → f16: [[[products and c aligned to 25 bits below the largest exponent, cut toward zero, rounded to f16 to \
-         nearest even] in a chain over k mod 4 in {0,1} then {2,3}] for all of k, added together with c, added exactly, \
+         nearest even, to +0 where it vanishes] in a chain over k mod 4 in {0,1} then {2,3}] for all of k, added together with c, added exactly, \
          rounded to f16 to nearest even, zero sums signed as in IEEE 754] in a chain over blocks of 32 k; NaN is 0x7fff"
     );
     assert_eq!(

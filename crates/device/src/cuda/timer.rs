@@ -172,7 +172,7 @@ mod tests {
     fn a_clock_is_cycles_over_time_and_none_where_time_is_short() {
         let at = |cycles: u64, time: u64| vec![(cycles, 1_000_000 + time), (0, 0), (cycles + 7, 1_000_000 + time)];
         let (before, after) = (at(1000, 32), at(1000 + 17_550, 32 + 9_984));
-        let tick = tick(&[before.clone(), after.clone()]);
+        let tick = tick(&[before.clone(), after.clone(), at(0, 64)]);
         assert_eq!(tick, 32);
         assert_eq!(clock(&before, &after, tick), Some(Megahertz(1758)));
         assert_eq!(clock(&before, &after, 1000), None, "ten steps are too few");

@@ -65,14 +65,10 @@ pub fn read_with_addend(text: &str, shape: Shape) -> Result<(Fragment, Layout), 
         rows[operand].push(row);
     }
     let [a, b, c, d] = rows;
+    let [a, b] = [table(FragmentOperand::A, (shape.m, shape.k), a)?, table(FragmentOperand::B, (shape.k, shape.n), b)?];
     let addend = table(FragmentOperand::C, (shape.m, shape.n), c)?;
     let result = if d.is_empty() { addend.clone() } else { table(FragmentOperand::C, (shape.m, shape.n), d)? };
-    let fragment = Fragment::new(
-        table(FragmentOperand::A, (shape.m, shape.k), a)?,
-        table(FragmentOperand::B, (shape.k, shape.n), b)?,
-        result,
-    )?;
-    Ok((fragment, addend))
+    Ok((Fragment::new(a, b, result)?, addend))
 }
 
 /// The smallest shape that holds every row of a file, for files that come without their unit.
