@@ -209,7 +209,7 @@ class Schedulers(unittest.TestCase):
         self.edit_facts(baseline, "path", lambda path: "vanished")
         code, said = self.reframe("device=sim:plain", f"baseline={baseline}")
         self.assertEqual(code, 1, said)
-        self.assertIn("rates of the baseline are missing: vanished_bf16", said)
+        self.assertIn("rates of the baseline are missing: vanished_f16", said)
 
     @staticmethod
     def edit_facts(run, name, change):
