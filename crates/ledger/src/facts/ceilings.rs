@@ -43,7 +43,7 @@ pub(super) fn all<'a>(index: &'a Index<'a>, evidence: &Evidence<'_>) -> Vec<Ceil
 }
 
 /// How much of its rate a ceiling's interval may stretch to either side. Noise that wide would make any rate look like a plateau.
-const WIDEST: f64 = 0.1;
+const WIDEST: f64 = 0.5;
 
 /// Independent chains and threads of a variant's name, `ilp8x2`.
 fn parallelism(variant: &str) -> Option<(u32, u32)> {
