@@ -46,7 +46,9 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
 pub fn text_of(readme: &Path) -> anyhow::Result<String> {
     let unread = |why: String| failure(Exit::Usage, format!("cannot read {}: {why}", readme.display()));
     if !readme.is_file() {
-        return Err(unread("no such file".to_owned()));
+        return Err(unread(
+            "there is no such file; name one that has the two lines between which the table goes".to_owned(),
+        ));
     }
     let mut text = String::new();
     let file = std::fs::File::open(readme).map_err(|e| unread(e.to_string()))?;

@@ -2,7 +2,7 @@
 
 mod recovery_unit;
 
-use recovery_unit::{Deviation, Planted};
+use recovery_unit::{Deviation, Planted, answer};
 use rigel_numerics::arithmetic::{Evaluator, Model, library};
 use rigel_study::recovery::{Dependence, Effort, Recovered, Recovery, Why, recover};
 
@@ -61,10 +61,11 @@ fn leaking_rows_are_seen() {
 fn data_that_is_treated_otherwise_is_found() {
     for rate in [50, 10_000] {
         let recovery = tried(&hopper(), 16, Deviation::ByData(rate), 300_000);
-        let Recovered::Inexact { counterexample: Some(counterexample), .. } = &recovery.recovered else {
+        let Recovered::Inexact { nearest: Some(nearest), counterexample: Some(found), .. } = &recovery.recovered else {
             panic!("rate 1 in {rate}: {recovery}");
         };
-        assert_ne!(counterexample.model, counterexample.unit);
+        assert_ne!(found.model, found.unit);
+        assert_eq!(answer(nearest, 16, &found.question), Some(found.model), "rate 1 in {rate}: {recovery}");
     }
 }
 

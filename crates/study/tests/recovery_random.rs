@@ -3,7 +3,7 @@
 mod recovery_unit;
 
 use rayon::prelude::*;
-use recovery_unit::{Deviation, Planted, same_function};
+use recovery_unit::{Deviation, Planted, answer, same_function};
 use rigel_numerics::Triple;
 use rigel_numerics::arithmetic::{Model, draw_model};
 use rigel_study::recovery::{Effort, Recovered, Recovery, recover};
@@ -51,6 +51,13 @@ fn random_models_are_recovered_or_come_out_inexact() {
             assert!(recovery.probes.before_validation() <= 5_000, "seed {seed}: {recovery}");
             if let Recovered::Inexact { validation: Some(validation), counterexample, .. } = &recovery.recovered {
                 assert!(validation.mismatches() == 0 || counterexample.is_some(), "seed {seed}: {recovery}");
+            }
+            // A counterexample, found in the search or in the validation, is one: the unit says so, and the model otherwise.
+            if let Recovered::Inexact { nearest: Some(nearest), counterexample: Some(found), .. } = &recovery.recovered
+            {
+                assert_eq!(answer(nearest, k, &found.question), Some(found.model), "seed {seed}: {recovery}");
+                assert_eq!(answer(&model, k, &found.question), Some(found.unit), "seed {seed}: {recovery}");
+                assert_ne!(found.model, found.unit, "seed {seed}: {recovery}");
             }
             (exact, same, format!("seed {seed}: {model}\n{recovery}"))
         })

@@ -7,6 +7,7 @@ use rigel_numerics::arithmetic::{Distribution, DotInputs, Evaluator, Model, Scal
 use rigel_numerics::random::stream;
 use rigel_numerics::{Format, Rounding};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A recovered model with what it was tested by: `models/*.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -53,14 +54,25 @@ pub struct ArithmeticRecord {
     pub vectors: Vec<Vector>,
 }
 
-/// A parameter with the settings that explain everything that was seen; that of the model first.
+/// A parameter of which several settings explain every observation, and that no input that was tried separates. It is
+/// turned alone: settings of two parameters need not go together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Undetermined {
-    /// The parameter.
+    /// The parameter, in words.
     pub parameter: String,
-    /// Its settings.
+    /// Its settings, in words; that of the model first.
     pub settings: Vec<String>,
+}
+
+impl fmt::Display for Undetermined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (own, others) = self.settings.split_first().map_or(("", &[][..]), |(own, others)| (own.as_str(), others));
+        let some: Vec<&str> = others.iter().take(8).map(String::as_str).collect();
+        let more =
+            if others.len() > some.len() { format!(" and {} more", others.len() - some.len()) } else { String::new() };
+        f.pad(&format!("{}: {own}, or {}{more}", self.parameter, some.join(", ")))
+    }
 }
 
 /// A validation on inputs that were drawn after the model was chosen.
@@ -71,15 +83,15 @@ pub struct Validation {
     pub seed: u64,
     /// By distribution.
     pub distributions: Vec<Tested>,
-    /// Distinct rows of A.
+    /// Distinct rows of A, with their scales.
     pub rows: u64,
-    /// Distinct columns of B.
+    /// Distinct columns of B, with their scales.
     pub columns: u64,
     /// Dot products at each place of a tile.
     pub at_each_element: u64,
-    /// 3 ÷ that.
+    /// 3 ÷ that: the bound for a deviation that only one place of the tile has.
     pub element_bound: f64,
-    /// Places with mismatches: row, column, how many.
+    /// Places of a tile with a mismatch: row, column, how many. At most 64 of them.
     pub elements: Vec<(usize, usize, u64)>,
 }
 
@@ -107,6 +119,23 @@ impl Validation {
     /// Mismatches over all distributions.
     pub fn mismatches(&self) -> u64 {
         self.distributions.iter().fold(0, |sum, tested| sum.saturating_add(tested.mismatches))
+    }
+}
+
+impl fmt::Display for Validation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let each = self.distributions.first().map_or(0, |t| t.asked);
+        let bound = self.distributions.first().map_or(f64::NAN, |t| t.bound);
+        write!(
+            f,
+            "{each} fresh dot products of each of {} distributions over {} rows and {} columns, seed {}; with 95 % confidence \
+             the rate of deviations is below {bound:.1e} in each distribution and below {:.1e} at each element of the tile",
+            self.distributions.len(),
+            self.rows,
+            self.columns,
+            self.seed,
+            self.element_bound
+        )
     }
 }
 

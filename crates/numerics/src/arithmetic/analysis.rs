@@ -2,7 +2,8 @@
 
 use super::decoder::significant_bits;
 use super::error::ModelError;
-use super::intake::Intake;
+use super::intake::{Intake, ScaledPart};
+use super::model::Model;
 use super::output::Output;
 use super::sum::{Align, Sum};
 use crate::Format;
@@ -59,8 +60,20 @@ pub(super) struct Products {
 }
 
 impl Products {
+    /// The products of a model, and its scales where they multiply sums in place of products.
+    pub(super) fn of_model(model: &Model) -> (Products, Option<Products>) {
+        let mut factors = vec![Span::of(model.triple.a, &model.a), Span::of(model.triple.b, &model.b)];
+        let scales = model.scales.map(|s| [s.a, s.b].map(|f| Span::of(f, &Intake::default())));
+        let mut scale = None;
+        match (model.scales, scales) {
+            (Some(s), Some(spans)) if s.on == ScaledPart::Products => factors.extend(spans),
+            (_, spans) => scale = spans.map(|spans| Products::of(&spans)),
+        }
+        (Products::of(&factors), scale)
+    }
+
     /// From the factors of a product: both operands, and both scales where they take part.
-    pub(super) fn of(factors: &[Span]) -> Products {
+    fn of(factors: &[Span]) -> Products {
         let places: u32 = factors.iter().map(|f| f.bits - 1).sum();
         // A factor of one bit is a power of two: it adds nothing above the sum of the exponents.
         let growing = factors.iter().filter(|f| f.bits > 1).count() as u32;

@@ -158,15 +158,7 @@ pub(super) fn split(split: &Split) -> String {
         Split::Blocks { of, descending: true } => format!("blocks of {of} k, the last first"),
         Split::Parts { count } => format!("{count} consecutive parts of k"),
         Split::Strided { count } => format!("k mod {count} = 0, 1, …"),
-        Split::Pattern { parts } => {
-            let period: usize = parts.iter().map(Vec::len).sum();
-            let list = |part: &Vec<usize>| {
-                let items: Vec<String> = part.iter().map(usize::to_string).collect();
-                format!("{{{}}}", items.join(","))
-            };
-            let lists: Vec<String> = parts.iter().map(list).collect();
-            format!("k mod {period} in {}", lists.join(" then "))
-        }
+        Split::Pattern { .. } => split.words(),
     }
 }
 

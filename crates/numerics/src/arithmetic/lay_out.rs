@@ -1,10 +1,10 @@
 //! How is a model laid out as a list of sums for one K?
 
 use super::aligned::Aligner;
-use super::analysis::{Extent, Products, Span, SumWidth, width};
+use super::analysis::{Extent, Products, SumWidth, width};
 use super::decoder::significant_bits;
 use super::error::ModelError;
-use super::intake::{Intake, ScaledPart};
+use super::intake::ScaledPart;
 use super::model::Model;
 use super::node::{CPlace, JoinOrder, Node};
 use super::output::{IntegerOutput, Output};
@@ -41,14 +41,7 @@ impl Program {
         }
         let padded = model.padded(k);
         let t = model.triple;
-        let mut factors = vec![Span::of(t.a, &model.a), Span::of(t.b, &model.b)];
-        let scales = model.scales.map(|s| [s.a, s.b].map(|f| Span::of(f, &Intake::default())));
-        let mut scale = None;
-        match (model.scales, scales) {
-            (Some(s), Some(spans)) if s.on == ScaledPart::Products => factors.extend(spans),
-            (_, spans) => scale = spans.map(|spans| Products::of(&spans)),
-        }
-        let products = Products::of(&factors);
+        let (products, scale) = Products::of_model(model);
         let c_bits = model.c.convert.map_or(significant_bits(t.c) as u32, |form| form.significant_bits());
         let c = Known { extent: Extent { over: 0, bits: c_bits }, output: None };
         let program = Program {

@@ -9,8 +9,8 @@ use rigel_device::unit::{Unit, UnitSpec};
 use rigel_ledger::Probe;
 use rigel_ledger::rows::{CacheState, CellId, Identity, Outcome, Work};
 use rigel_ledger::units::{
-    ArithmeticRecord, Claim, Code, Codes, Contradiction, Counterexample, KeptOperand, Question, SCHEMA, Tested, Tiles,
-    Undetermined, UnitIdentity, VECTORS, Validation, Vector, drawn_inputs,
+    ArithmeticRecord, Claim, Code, Codes, Contradiction, Counterexample, KeptOperand, Question, SCHEMA, Tiles,
+    UnitIdentity, VECTORS, Vector, drawn_inputs,
 };
 use rigel_numerics::arithmetic::{Distribution, Evaluator};
 
@@ -142,17 +142,15 @@ fn recorded(recovery: Recovery, cell: &Identity, unit: UnitIdentity, others: u64
     match recovery.recovered {
         Recovered::Exact { model, class, validation } => {
             record.model = Some(*model);
-            let undetermined =
-                |u: recovery::Undetermined| Undetermined { parameter: u.parameter, settings: u.settings };
-            record.class = class.into_iter().map(undetermined).collect();
-            record.validation = Some(validated(*validation));
+            record.class = class;
+            record.validation = Some(*validation);
         }
         Recovered::Inexact { why, nearest, validation, counterexample, beyond } => {
             record.claim = Claim::Inexact;
             record.why = why.to_string();
             record.beyond = beyond;
             record.model = nearest.map(|model| *model);
-            record.validation = validation.map(|validation| validated(*validation));
+            record.validation = validation.map(|validation| *validation);
             record.counterexample = counterexample.map(|c| Counterexample {
                 question: question(c.question),
                 model: Code(c.model),
@@ -171,17 +169,4 @@ fn recorded(recovery: Recovery, cell: &Identity, unit: UnitIdentity, others: u64
     }
     record.words = record.model.as_ref().map(ToString::to_string).unwrap_or_default();
     record
-}
-
-fn validated(validation: recovery::Validation) -> Validation {
-    let recovery::Validation { seed, distributions, rows, columns, at_each_element, element_bound, elements } =
-        validation;
-    let tested = |t: recovery::Tested| Tested {
-        distribution: t.distribution,
-        asked: t.asked,
-        mismatches: t.mismatches,
-        bound: t.bound,
-    };
-    let distributions = distributions.into_iter().map(tested).collect();
-    Validation { seed, distributions, rows, columns, at_each_element, element_bound, elements }
 }

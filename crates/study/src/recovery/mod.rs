@@ -48,9 +48,7 @@ pub use outcome::{Counterexample, Recovered, Recovery, RecoveryError, Why};
 pub use question::{Asker, Observation, Probes, Question, Stage};
 pub use rigel_numerics::arithmetic::{Composition, Part, compositions};
 pub use rigel_numerics::conversion::NamedConversion;
-pub use rivals::Undetermined;
 pub use steadiness::{Dependence, Unsteady};
-pub use validate::{Tested, Validation};
 
 use fit::Fitter;
 use pool::pooled;

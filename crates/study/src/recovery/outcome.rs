@@ -1,10 +1,9 @@
 //! What did recovery come to?
 
 use super::question::{Probes, Question};
-use super::rivals::Undetermined;
 use super::steadiness::Unsteady;
-use super::validate::Validation;
 use rigel_device::unit::UnitError;
+use rigel_ledger::units::{Undetermined, Validation};
 use rigel_numerics::arithmetic::Model;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -182,22 +181,5 @@ impl fmt::Display for Counterexample {
             write!(f, ", scales [{}] and [{}]", codes(a_scales), codes(b_scales))?;
         }
         write!(f, ": the model gives {:x}, the unit {:x}, all in hexadecimal", self.model, self.unit)
-    }
-}
-
-impl fmt::Display for Validation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let each = self.distributions.first().map_or(0, |t| t.asked);
-        let bound = self.distributions.first().map_or(f64::NAN, |t| t.bound);
-        write!(
-            f,
-            "{each} fresh dot products of each of {} distributions over {} rows and {} columns, seed {}; with 95 % confidence \
-             the rate of deviations is below {bound:.1e} in each distribution and below {:.1e} at each element of the tile",
-            self.distributions.len(),
-            self.rows,
-            self.columns,
-            self.seed,
-            self.element_bound
-        )
     }
 }

@@ -8,30 +8,8 @@ use super::shapes::Shape;
 use super::witnesses::Witnesses;
 use super::words::setting;
 use rigel_device::unit::UnitError;
+use rigel_ledger::units::Undetermined;
 use rigel_numerics::arithmetic::{Evaluator, Line, Model};
-use serde::{Deserialize, Serialize};
-use std::fmt;
-
-/// A parameter of which several settings explain every observation, and that no input that was tried separates. It is
-/// turned alone: settings of two parameters need not go together.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Undetermined {
-    /// The parameter, in words.
-    pub parameter: String,
-    /// Its settings, in words; that of the model first.
-    pub settings: Vec<String>,
-}
-
-impl fmt::Display for Undetermined {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (own, others) = self.settings.split_first().map_or(("", &[][..]), |(own, others)| (own.as_str(), others));
-        let some: Vec<&str> = others.iter().take(8).map(String::as_str).collect();
-        let more =
-            if others.len() > some.len() { format!(" and {} more", others.len() - some.len()) } else { String::new() };
-        f.pad(&format!("{}: {own}, or {}{more}", self.parameter, some.join(", ")))
-    }
-}
 
 /// A model that differs from the best one in one place.
 struct Rival {

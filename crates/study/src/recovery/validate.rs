@@ -3,55 +3,9 @@
 use super::dice::Dice;
 use super::question::{Asker, Batch, Observation, Question, Stage};
 use rigel_device::unit::{UnitError, UnitSpec};
+use rigel_ledger::units::{Tested, Validation};
 use rigel_numerics::arithmetic::{Distribution, Evaluator, Line, Model};
-use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-
-/// What validation asked of one distribution.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Tested {
-    /// The distribution.
-    pub distribution: Distribution,
-    /// Fresh dot products.
-    pub asked: u64,
-    /// Of these, outputs that the model does not predict.
-    pub mismatches: u64,
-    /// Upper end of a 95 % interval for the rate of mismatches where none was seen: 3 ÷ asked.
-    pub bound: f64,
-}
-
-/// A validation: what was asked, and what was wrong.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Validation {
-    /// The seed of its draws.
-    pub seed: u64,
-    /// By distribution.
-    pub distributions: Vec<Tested>,
-    /// Distinct rows of A, with their scales.
-    pub rows: u64,
-    /// Distinct columns of B, with their scales.
-    pub columns: u64,
-    /// Dot products at each place of a tile.
-    pub at_each_element: u64,
-    /// 3 ÷ that: the bound for a deviation that only one place of the tile has.
-    pub element_bound: f64,
-    /// Places of a tile with a mismatch: row, column, how many. At most 64 of them.
-    pub elements: Vec<(usize, usize, u64)>,
-}
-
-impl Validation {
-    /// Fresh dot products in all.
-    pub fn asked(&self) -> u64 {
-        self.distributions.iter().map(|t| t.asked).sum()
-    }
-
-    /// Outputs that the model does not predict.
-    pub fn mismatches(&self) -> u64 {
-        self.distributions.iter().map(|t| t.mismatches).sum()
-    }
-}
 
 /// Tiles of one call.
 const TILES: usize = 512;

@@ -6,6 +6,7 @@ use rigel_device::unit::{Operands, ScaleSpec, Unit, UnitSpec};
 use rigel_numerics::arithmetic::{Distribution, Evaluator, Inputs, Model, ModelError};
 use rigel_numerics::random::{draw, mix, stream};
 use rigel_numerics::{Matrix, Shape};
+use rigel_study::recovery::Question;
 
 /// How a planted unit deviates from its model.
 #[derive(Debug, Clone)]
@@ -122,4 +123,10 @@ pub fn same_function(one: &Model, other: &Model, k: usize, seed: u64, count: u64
             first.dot(&mut scratch, inputs.codes()) == second.dot(&mut other_scratch, inputs.codes())
         })
     })
+}
+
+/// What a model gives for a question.
+pub fn answer(model: &Model, k: usize, question: &Question) -> Option<u64> {
+    let evaluator = Evaluator::new(model, k).ok()?;
+    Some(evaluator.dot(&mut evaluator.scratch(), question.inputs()))
 }

@@ -98,18 +98,6 @@ impl Language for C<'_> {
         }
     }
 
-    fn name(&self, name: &str) -> String {
-        name.to_owned()
-    }
-
-    fn operator(&self, operator: &'static str) -> &'static str {
-        operator
-    }
-
-    fn not(&self) -> &'static str {
-        "!"
-    }
-
     fn cast(&self, inner: &str, to: Type) -> String {
         format!("({}){inner}", self.of(to))
     }

@@ -1,7 +1,7 @@
 //! What does a program for one model need, and what can be left out?
 
 use crate::arithmetic::analysis::{Products, Span};
-use crate::arithmetic::intake::{Intake, ScaledPart};
+use crate::arithmetic::intake::Intake;
 use crate::arithmetic::model::{Model, NanRule};
 use crate::arithmetic::node::{JoinOrder, Node};
 use crate::arithmetic::output::{Output, Rounded};
@@ -67,14 +67,7 @@ struct Walk<'a> {
 impl<'a> Needs<'a> {
     pub(super) fn of(model: &'a Model, most_k: usize, unbounded: bool) -> Needs<'a> {
         let t = model.triple;
-        let mut factors = vec![Span::of(t.a, &model.a), Span::of(t.b, &model.b)];
-        let scales = model.scales.map(|s| [s.a, s.b].map(|f| Span::of(f, &Intake::default())));
-        let mut scale = None;
-        match (model.scales, scales) {
-            (Some(s), Some(spans)) if s.on == ScaledPart::Products => factors.extend(spans),
-            (_, spans) => scale = spans.map(|spans| Products::of(&spans)),
-        }
-        let products = Products::of(&factors);
+        let (products, scale) = Products::of_model(model);
         let c = Span::of(t.c, &model.c);
         let bits = products.bits as i32;
         let mut walk = Walk { products, scale, bits, spans: HashMap::new() };

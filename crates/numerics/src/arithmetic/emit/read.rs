@@ -138,12 +138,7 @@ impl Reader {
             self.at += 1;
         }
         if self.accept_word("const") {
-            let name = self.word();
-            self.expect(":");
-            let of = self.of_type();
-            self.expect("=");
-            let value = self.expression(0);
-            self.expect(";");
+            let (name, of, value) = self.binding();
             return Item::Constant { about, name, of, value };
         }
         assert!(self.accept_word("fn"), "an item expected, not {:?}", self.peek());
@@ -159,6 +154,17 @@ impl Reader {
         let gives = self.accept("->").then(|| self.of_type());
         let body = self.block();
         Item::Function { about, name, takes, gives, body }
+    }
+
+    /// `NAME: TYPE = VALUE;`
+    fn binding(&mut self) -> (String, Type, Expr) {
+        let name = self.word();
+        self.expect(":");
+        let of = self.of_type();
+        self.expect("=");
+        let value = self.expression(0);
+        self.expect(";");
+        (name, of, value)
     }
 
     fn block(&mut self) -> Vec<Stmt> {
@@ -177,12 +183,7 @@ impl Reader {
         }
         if self.accept_word("let") {
             let mutable = self.accept_word("mut");
-            let name = self.word();
-            self.expect(":");
-            let of = self.of_type();
-            self.expect("=");
-            let value = self.expression(0);
-            self.expect(";");
+            let (name, of, value) = self.binding();
             return Stmt::Let { mutable, name, of, value };
         }
         if self.accept_word("return") {

@@ -68,18 +68,6 @@ impl Language for Rust<'_> {
         text.to_owned()
     }
 
-    fn name(&self, name: &str) -> String {
-        name.to_owned()
-    }
-
-    fn operator(&self, operator: &'static str) -> &'static str {
-        operator
-    }
-
-    fn not(&self) -> &'static str {
-        "!"
-    }
-
     fn cast(&self, inner: &str, to: Type) -> String {
         // A number with its type is shorter than a conversion.
         format!("{inner} as {}", self.of(to))

@@ -7,11 +7,17 @@ pub(super) trait Language {
     /// A number; `of` is the type that is known to be wanted.
     fn number(&self, text: &str) -> String;
     /// `true` and other names.
-    fn name(&self, name: &str) -> String;
+    fn name(&self, name: &str) -> String {
+        name.to_owned()
+    }
     /// An operator between two operands.
-    fn operator(&self, operator: &'static str) -> &'static str;
+    fn operator(&self, operator: &'static str) -> &'static str {
+        operator
+    }
     /// Not.
-    fn not(&self) -> &'static str;
+    fn not(&self) -> &'static str {
+        "!"
+    }
     /// A conversion of a written operand.
     fn cast(&self, inner: &str, to: Type) -> String;
     /// A reference to a written operand.
