@@ -21,7 +21,9 @@
 
 mod conversion;
 mod dice;
+mod directed;
 mod fit;
+mod hints;
 mod knobs;
 mod masks;
 mod mistaken;
