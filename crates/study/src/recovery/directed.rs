@@ -15,25 +15,35 @@ pub(super) fn directed(spec: &UnitSpec, scope: &Scope, hints: &Hints, dice: Dice
     }
     let mut maker = Maker::new(spec, scope, dice);
     let mut question = Question::zero(spec);
-    let most = if maker.dice.one_in(4) { spec.shape.k } else { 4 };
+    let most = if maker.dice.one_in(3) { spec.shape.k } else { 4 };
     let count = maker.dice.below(most + 1);
     let first = size(&mut maker, hints);
     let mut last = first;
     let at = maker.positions(count.max(1));
+    // Small terms are often alike in size: together they show how each of them is cut.
+    let alike = if maker.dice.one_in(2) { None } else { Some(distance(&mut maker, hints)) };
+    let cancels = maker.dice.below(3);
     for (n, &i) in at[..count.min(at.len())].iter().enumerate() {
         let fill = maker.fill();
-        if n > 0 && maker.dice.one_in(4) {
+        if n == 1 && cancels == 0 || n > 1 && maker.dice.one_in(8) {
             // The one before, of the other sign.
             question.a[i] = question.a[at[n - 1]];
             question.b[i] = maker.negated(spec.triple.b, question.b[at[n - 1]]);
             continue;
         }
         if n > 0 {
-            last = if maker.dice.one_in(2) { first } else { last } - distance(&mut maker, hints);
+            last = match alike {
+                Some(apart) => first - apart + maker.dice.between(-2, 1),
+                None => {
+                    let from = if maker.dice.one_in(2) { first } else { last };
+                    from - distance(&mut maker, hints)
+                }
+            };
         }
         if maker.dice.one_in(4) {
             // An operand about an end of its range, or of the one to which it is converted.
-            let (of_a, list) = if maker.dice.one_in(2) { (true, &hints.operands[0]) } else { (false, &hints.operands[1]) };
+            let (of_a, list) =
+                if maker.dice.one_in(2) { (true, &hints.operands[0]) } else { (false, &hints.operands[1]) };
             if let Some(e) = any(&mut maker, list) {
                 let e = e + maker.dice.between(-2, 2);
                 let (ea, eb) = if of_a { (e, last - e) } else { (last - e, e) };
@@ -43,7 +53,9 @@ pub(super) fn directed(spec: &UnitSpec, scope: &Scope, hints: &Hints, dice: Dice
         }
         maker.put(&mut question, i, last, fill);
     }
-    if count == 0 || !maker.dice.one_in(3) {
+    if count > 0 && cancels == 1 {
+        maker.cancel_first(&mut question, at[0]);
+    } else if count == 0 || !maker.dice.one_in(3) {
         let fill = maker.fill();
         let e = match maker.dice.below(4) {
             0 => any(&mut maker, &hints.operands[2]).unwrap_or(first) + maker.dice.between(-2, 2),
@@ -52,9 +64,6 @@ pub(super) fn directed(spec: &UnitSpec, scope: &Scope, hints: &Hints, dice: Dice
             _ => first - distance(&mut maker, hints),
         };
         question.c = maker.c_value(e, fill);
-        if maker.dice.one_in(4) {
-            maker.cancel_first(&mut question, at[0]);
-        }
     }
     zeros(&mut maker, &mut question, hints, first);
     if spec.scales.is_some() && maker.dice.one_in(3) {

@@ -3,8 +3,8 @@
 //! A floor shows where the largest term lies about it, fraction bits where one term lies about so many places below another,
 //! the range of a converted operand at its ends. Random terms meet such places seldom; these are the places themselves.
 
-use super::knobs::{form_at, number_of_sums, sums};
 use super::knobs::{Operand, Place};
+use super::knobs::{form_at, number_of_sums, sums};
 use super::terms::log2;
 use rigel_numerics::arithmetic::*;
 
