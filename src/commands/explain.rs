@@ -7,7 +7,7 @@ use crate::terminal::{bold, faint};
 use rigel_ledger::rows::{Work, name_of};
 use rigel_ledger::store::{Run, Samples};
 use rigel_ledger::units::{UnitRecord, Vector, files_of, folder};
-use rigel_ledger::{CellId, CellRow, FactRow};
+use rigel_ledger::{CellId, CellRow, FactRow, block_name};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -57,7 +57,7 @@ fn subjects(run: &Run, what: &str) -> BTreeSet<(String, String)> {
     let says = |f: &FactRow| {
         let triple = f.triple.map(|t| t.to_string()).unwrap_or_default();
         let text = format!("{} {triple} {} {}", f.path, f.name, f.value).to_lowercase();
-        words.iter().all(|word| rigel_study::select::begins(&text, word))
+        words.iter().all(|word| rigel_ledger::plan::begins(&text, word))
     };
     let of = |f: &FactRow| (f.path.clone(), f.triple.map(|t| t.to_string()).unwrap_or_default());
     run.facts().iter().filter(|f| says(f)).map(of).collect()
@@ -180,7 +180,7 @@ fn sample(out: &mut impl Write, record: &UnitRecord) -> io::Result<()> {
 fn repeat(run: &Run, row: &CellRow) -> String {
     let selector = run.provenance().first().map(|p| p.device.selector.clone()).unwrap_or_default();
     let plan = run.dir().join("plan.toml").display().to_string();
-    let block = rigel_study::resume::base(row.block.trim_end_matches('!'));
+    let block = block_name::base(row.block.trim_end_matches(block_name::LEFT_OUT));
     let [plan, selector, block] = [&plan, &selector, block].map(shell_word);
     format!("  repeat: rigel run --plan {plan} --device {selector} --block {block} --out repeat-{}", row.cell)
 }
