@@ -63,9 +63,10 @@ class Readings:
     def __init__(self, cells, whole):
         # Meters and loops can be in different shards.
         self.loads, self.last, self.whole = {cell.cell for cell in cells if cell.work == "ceiling"}, None, whole
+        self.unit, self.value = "", 0.0
 
     def take(self, path, line, fields):
-        meter, time, value, _, phase = fields
+        meter, time, value, unit, phase = fields
         match = TIME.fullmatch(time)
         if not match:
             raise Fault(path, line, f"time_ns is `{time[:60]}`: digits, then at most three decimals")
@@ -80,6 +81,11 @@ class Readings:
             what = ("a duplicate: the meter has a reading of this time on the line above" if key == self.last
                     else "stands before the row above in order of meter and time")
             raise Fault(path, line, what)
-        self.last = key
+        if self.last is not None and self.last[0] == meter:
+            if self.unit != unit:
+                raise Fault(path, line, f"unit is `{unit[:60]}`; the meter's reading above has `{self.unit[:60]}`")
+            if unit == "J" and number(value) < self.value:
+                raise Fault(path, line, f"value is {value} J after {self.value} J: a counter of energy never falls")
+        self.last, self.unit, self.value = key, unit, number(value)
         if phase != IDLE and phase not in self.loads and (self.whole or not CELL.fullmatch(phase)):
             raise Fault(path, line, f"phase is `{phase[:60]}`: {IDLE}, or the cell of a ceiling loop that has a row in cells.csv")

@@ -18,8 +18,9 @@ import tempfile
 import unittest
 
 from cell_rows import CELLS, SAMPLES, WITNESS
+from corruptions import Lines, column, edit_cell, gated, reseal
 from fact_rows import FACTS, POWER
-from test_verify import Lines, ROOT, column, edit_cell, gated, python_says, reseal, rigel, rust_says
+from test_verify import ROOT, python_says, rigel, rust_says
 
 PAGE = os.path.join(ROOT, "docs", "verifying.md")
 HEADERS = {"cells.csv": CELLS, "samples.csv": SAMPLES, "witness.csv": WITNESS, "facts.csv": FACTS, "power.csv": POWER,
@@ -44,7 +45,7 @@ def another(name, text):
     if re.fullmatch(r"-?[0-9]+", text):
         return str(int(text) + 1)
     if re.fullmatch(r"-?[0-9]+\.[0-9]+(e-?[0-9]+)?", text):
-        return repr(float(text) * 2)
+        return repr(float(text) * 2 or 0.5)
     return text + "x" if text else "x"
 
 
@@ -70,16 +71,16 @@ def spoil_cell(name):
     return spoil
 
 
-def spoil_evidence(file, name):
-    """A row of a gated cell in samples.csv or witness.csv; its digest is made again."""
+def spoil_evidence(file, name, which=-1, change=another):
+    """A row of a gated cell in samples.csv or witness.csv, its last one or another; its digest is made again."""
     index = (SAMPLES if file == "samples.csv" else WITNESS).split(",").index(name)
 
     def spoil(directory):
         cell = edit_cell(directory, gated)
         rows = rows_of(os.path.join(directory, file))
         key = [cell[0], cell[column("process")]]
-        line = [number for number, row in enumerate(rows) if row[:2] == key][1]
-        edit_field(os.path.join(directory, file), line, index, lambda text: another(name, text))
+        line = [number for number, row in enumerate(rows) if row[:2] == key][which]
+        edit_field(os.path.join(directory, file), line, index, lambda text: change(name, text))
         reseal(directory, [cell])
     return spoil
 
@@ -159,12 +160,13 @@ def of_work(work):
 
 def best_witness(directory):
     """The last bit of an element that is not the worst: it stays inside the error of the worst."""
-    cell = edit_cell(directory, gated)
+    cell = edit_cell(directory, lambda f: gated(f) and f[column("gate_error")] != "0.0")
     key = [cell[0], cell[column("process")]]
     path = os.path.join(directory, "witness.csv")
     for line, row in enumerate(rows_of(path)):
         if row[:2] == key:
-            before = open(path, "rb").read()
+            with open(path, "rb") as file:
+                before = file.read()
             edit_field(path, line, 4, lambda text: text[:-1] + "%x" % (int(text[-1], 16) ^ 1))
             reseal(directory, [cell])
             if python_says(directory)[0] == 0:
@@ -186,11 +188,15 @@ def edits(run):
     for file, header in (("samples.csv", SAMPLES), ("witness.csv", WITNESS)):
         for name in header.split(","):
             yield file, name, "", spoil_evidence(file, name)
+    yield "samples.csv", "time_ns", "nine times as long", spoil_evidence(
+        "samples.csv", "time_ns", change=lambda _, text: str(9 * int(text.split(".")[0])))
+    yield "samples.csv", "time_ns", "of a repetition that was found to be warm-up", spoil_evidence("samples.csv", "time_ns", 0)
     yield "witness.csv", "bits", "the last bit of an element that is not the worst", best_witness
     for name in FACTS.split(","):
         yield "facts.csv", name, "", spoil_line("facts.csv", name, lambda row: row[6] == "rate")
     for name in POWER.split(","):
         yield "power.csv", name, "", spoil_line("power.csv", name)
+    yield "power.csv", "value", "of a counter of energy", spoil_line("power.csv", "value", lambda row: row[3] == "J")
     for name in HEADERS["MANIFEST"].split(","):
         yield "MANIFEST", name, "", spoil_line("MANIFEST", name, lambda row: row[0].endswith(".csv"))
     yield "plan.toml", "any key", "", spoil_plan
@@ -240,7 +246,9 @@ class EveryColumn(unittest.TestCase):
         stated, found = table(), {}
         for file, name, words, spoil in edits(self.run_directory):
             found[file, name, words] = self.answers(file, spoil)
-        self.assertEqual(found, stated)
+        differ = {key: (found.get(key), stated.get(key)) for key in found.keys() | stated.keys()
+                  if found.get(key) != stated.get(key)}
+        self.assertEqual(differ, {}, "(what both say, what the page says)")
 
 
 if __name__ == "__main__":

@@ -210,23 +210,10 @@ class Verification:
             elif cell.autocorrelation is not None:
                 derived["effective_n"] = statistics.effective_n(len(settled), cell.autocorrelation)
             derived["clock_mhz"] = statistics.median_clock(clocks[leading:])
-            derived["stop"] = self.stop(times, cell.stop)
+            derived["stop"] = statistics.stop(self.plan, times, cell.stop)
         else:
             derived.update(stop="", modes="", autocorrelation=None, bootstrap_low_ns=None, bootstrap_high_ns=None)
         self.differ("statistics", cell, derived)
-
-    def stop(self, times, stated):
-        """Why sampling ended: the share of a process is reached or, from a minimum on, precision or budget."""
-        processes = self.plan["sampling.processes"]
-        target = -(-self.plan["sampling.repetitions"] // processes)
-        minimum = min(target, -(-self.plan["sampling.minimum_repetitions"] // processes))
-        if len(times) >= target:
-            return "repetitions"
-        if len(times) < minimum:
-            return ""
-        if self.plan["sampling.precision"] > 0 and stated == "precise":
-            return stated
-        return "budget" if sum(times) >= round(self.plan["sampling.budget_s"] * 10 ** 12) else ""
 
     def differ(self, check, cell, derived):
         columns = [(column, getattr(cell, column), value) for column, value in derived.items()]

@@ -10,7 +10,7 @@ use rigel_ledger::rows::name_of;
 use rigel_ledger::store::Run;
 use rigel_report::{Files, Source, VerdictTable};
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// What stands before the table in a README.

@@ -183,3 +183,20 @@ fn finish(args: &RunArgs, out: &Path, writer: RunWriter, fail_on: &FailOn) -> an
     }
     Ok(Exit::Fine)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_worth_another_try_and_a_forbidden_directory_is_not() {
+        let io = |kind: ErrorKind| StoreError::Io { path: "out".into(), action: "write", source: kind.into() };
+        for kind in [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::FileTooLarge] {
+            assert_eq!(refusal(&io(kind)), Exit::Unfinished, "{kind}");
+            assert!(io(kind).to_string().contains("free some space"), "{kind}");
+        }
+        for kind in [ErrorKind::PermissionDenied, ErrorKind::NotFound] {
+            assert_eq!(refusal(&io(kind)), Exit::Usage, "{kind}");
+        }
+    }
+}

@@ -175,7 +175,15 @@ fn gate_stop_and_operations_follow_from_plan_shape_and_samples() {
 fn readings_stand_once_in_order_under_a_phase_of_the_run() {
     let lines = |text: String| text.lines().map(str::to_owned).collect::<Vec<String>>();
     type Edit = fn(Vec<String>) -> Vec<String>;
-    let edits: [(&str, Edit); 3] = [
+    let edits: [(&str, Edit); 5] = [
+        ("the meter's reading above has `J`", |mut lines| {
+            lines[2] = lines[2].replace(",J,", ",W,");
+            lines
+        }),
+        ("a counter of energy never falls", |mut lines| {
+            lines[2] = lines[2].replacen(".5,J", "00.5,J", 1);
+            lines
+        }),
         ("a duplicate: the meter has a reading of this time", |mut lines| {
             lines.insert(2, lines[1].clone());
             lines

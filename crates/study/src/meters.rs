@@ -133,3 +133,80 @@ impl Board<'_> {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rigel_device::sim::{SimDevice, Truth};
+    use rigel_ledger::rows::CacheState;
+    use rigel_numerics::{Format, Triple};
+
+    const TRUTH: &str = r#"
+name = "Meters"
+id = "sim-meters"
+version = "1"
+note = "invented"
+cores = 1
+memory_bytes = 1073741824
+[clock]
+reference_mhz = 1000
+[[path]]
+name = "tiled"
+[[path.triple]]
+triple = "f32,f32->f32"
+advertised = true
+source = "invented"
+rate = 1e12
+launch_ns = "2000"
+arithmetic = "chain"
+ceiling = { rate = 1e12, variants = [{ name = "ilp1x1", factor = 1.0 }] }
+[[meter]]
+name = "steady"
+reads = { energy = { idle_w = 20.0, load_w = 120.0 } }
+[[meter]]
+name = "falls"
+fails_after = 14
+reads = { energy = { idle_w = 20.0, load_w = 120.0 } }
+"#;
+
+    fn load(variant: &str) -> Identity {
+        Identity {
+            probe: Probe::Throughput,
+            work: Work::Ceiling,
+            path: "tiled".into(),
+            triple: Triple::new(Format::F32, Format::F32, Format::F32),
+            shape: None,
+            tile: variant.into(),
+            recipe: None,
+            seed: 1,
+            cache: CacheState::None,
+        }
+    }
+
+    #[test]
+    fn a_meter_that_fails_and_a_load_that_does_not_compile_leave_rows_with_their_reasons() {
+        let mut device = SimDevice::new(Truth::parse(TRUTH).unwrap()).unwrap();
+        let (mut rows, mut readings) = (Vec::new(), Vec::new());
+        let loads = [load("ilp1x1"), load("ilp9x9")];
+        let mut hear = |event| match event {
+            Event::Cell(measured) => rows.push((measured.cell, measured.row)),
+            Event::Readings(all) => readings = all,
+            _ => {}
+        };
+        let window = Time::from_seconds(1.0);
+        assert!(read(&mut device, &loads, window, &mut Spent::default(), &mut hear).is_ok());
+        let of = |name: &str| readings.iter().filter(|reading| reading.meter == name).count();
+        assert_eq!((of("steady"), of("falls")), (22, 14));
+        let told: Vec<(usize, &str, Outcome)> =
+            rows.iter().map(|(cell, row)| (*cell, row.tile.as_str(), row.outcome)).collect();
+        assert_eq!(told, [(0, "falls", Outcome::Failed), (1, "ilp9x9", Outcome::RefusedCompile)]);
+        let (falls, refused) = (&rows[0].1, &rows[1].1);
+        assert!(
+            falls.reason.contains("under this load") && falls.reason.contains("after 14 readings"),
+            "{}",
+            falls.reason
+        );
+        assert!(refused.reason.contains("no meter was read under this load"), "{}", refused.reason);
+        assert!(rows.iter().all(|(_, row)| row.work == Work::Meter && row.probe == Probe::Dispatch));
+    }
+}

@@ -8,6 +8,8 @@ use std::collections::HashSet;
 
 /// The phase in which nothing runs.
 const IDLE: &str = "idle";
+/// The unit of counters of energy.
+const COUNTER: &str = "J";
 
 pub(super) fn check(run: &Run) -> Check {
     let path = run.dir().join(POWER);
@@ -28,6 +30,13 @@ pub(super) fn check(run: &Run) -> Check {
                 say("stands before the row above in order of meter and time".to_owned())
             }
             _ => {}
+        }
+        let same = before.filter(|before| before.meter == reading.meter);
+        if let Some(unit) = same.map(|before| &before.unit).filter(|unit| **unit != reading.unit) {
+            say(format!("unit is `{}`; the meter's reading above has `{unit}`", reading.unit));
+        }
+        if let Some(above) = same.filter(|above| above.unit == COUNTER && above.value > reading.value) {
+            say(format!("value is {:?} J after {:?} J: a counter of energy never falls", reading.value, above.value));
         }
         before = Some(reading);
         let known = reading.phase == IDLE || loads.contains(&reading.phase);
