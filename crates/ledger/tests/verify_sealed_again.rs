@@ -42,7 +42,9 @@ fn product(planted: &mut Planted) -> &mut planted::Cell {
 
 #[test]
 fn witness_rows_that_were_dropped_moved_or_added_are_missed() {
-    let dropped = sealed_with(|planted| drop(product(planted).2.remove(5)));
+    let dropped = sealed_with(|planted| {
+        product(planted).2.remove(5);
+    });
     assert!(said(&dropped, CheckName::Gates)[0].contains("which the seed prescribes"));
     let moved = sealed_with(|planted| {
         let (row, _, witness) = product(planted);
@@ -99,7 +101,8 @@ fn a_run_that_lacks_rows_says_so_and_one_that_claims_them_is_refused() {
 
 #[test]
 fn rows_that_nobody_asked_for_are_strangers() {
-    let cases: [(&str, fn(&mut Planted)); 5] = [
+    type Change = fn(&mut Planted);
+    let cases: [(&str, Change); 5] = [
         ("the plan asks for 2, from 0", |planted| planted.plan.sampling.processes = 2),
         ("it is no row that the plan asks for", |planted| planted.plan.throughput.shapes.truncate(1)),
         ("it is no row that the plan asks for", |planted| planted.plan.select.paths = vec!["scalar".into()]),
