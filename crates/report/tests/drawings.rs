@@ -6,7 +6,7 @@ use rigel_ledger::provenance::RunKind;
 use rigel_ledger::rows::Work;
 use rigel_ledger::{CellId, Outcome};
 use rigel_numerics::Shape;
-use rigel_report::{Figure, Kind, Published, VerdictTable, figures, findings_markdown, page, published};
+use rigel_report::{Figure, Kind, Published, Source, VerdictTable, figures, findings_markdown, page, published};
 use synthetic::{Synthetic, cell, fact, identity, parse};
 
 /// Every `<svg>…</svg>` of a page.
@@ -28,6 +28,11 @@ fn read(svg: &str) -> String {
     texts.filter_map(|n| n.text()).collect::<Vec<_>>().join("\n")
 }
 
+/// The verdict table as a terminal of 100 characters shows it.
+fn terminal(source: Source<'_>) -> String {
+    VerdictTable::new(source).text(Some(100), str::to_owned)
+}
+
 fn all(run: &Synthetic) -> Vec<Figure> {
     figures(run.source())
 }
@@ -39,7 +44,7 @@ fn a_measured_run_looks_like_this() {
         insta::assert_binary_snapshot!(&format!("measured-{}", figure.name), figure.svg.into_bytes());
     }
     insta::assert_snapshot!("measured-findings", findings_markdown(run.source()));
-    insta::assert_snapshot!("measured-verdicts", VerdictTable::new(run.source()).text());
+    insta::assert_snapshot!("measured-verdicts", terminal(run.source()));
 }
 
 #[test]
@@ -102,7 +107,7 @@ fn everything_simulated_is_marked_and_nothing_measured_is() {
         }
         assert_eq!(whole.contains("<b>Simulated.</b>"), marked);
         assert_eq!(findings_markdown(run.source()).starts_with("Simulated"), marked);
-        assert_eq!(VerdictTable::new(run.source()).text().contains("Simulated"), marked);
+        assert_eq!(terminal(run.source()).contains("Simulated"), marked);
     }
 }
 
@@ -269,7 +274,7 @@ fn texts_from_files_stay_texts() {
             let bars = line.replace("\\\\", "").replace("\\|", "").matches('|').count();
             assert_eq!(bars, 8, "{line}");
         }
-        assert!(!VerdictTable::new(run.source()).text().contains(unseen));
+        assert!(!terminal(run.source()).contains(unseen));
     }
 }
 
