@@ -141,7 +141,13 @@ pub struct PlanArgs {
     pub partition: Option<Partition>,
     /// Only this block, by its name in the column `block` of `rigel list` and of cells.csv; several times for several. A
     /// verdict needs the block `ceilings` beside that of its products, as `rigel explain` prints it.
-    #[arg(long = "block", value_name = "NAME", env = "RIGEL_BLOCK", conflicts_with = "partition", value_delimiter = ';')]
+    #[arg(
+        long = "block",
+        value_name = "NAME",
+        env = "RIGEL_BLOCK",
+        conflicts_with = "partition",
+        value_delimiter = ';'
+    )]
     pub blocks: Vec<String>,
     /// Print the rows, bytes, minutes and memory that each block of the run would take, and run nothing.
     #[arg(long)]

@@ -38,9 +38,8 @@ fn each_kind_of_block_is_repeated_alone() {
         let output = again.current_dir(&dir).args(["-c", &shell]).output().unwrap();
         assert!(output.status.success(), "{shell}: {}", rig::stderr(&output));
         let ceilings = row["work"] == "gemm";
-        let block = all
-            .iter()
-            .filter(|other| other["block"] == row["block"] || (ceilings && other["work"] == "ceiling"));
+        let block =
+            all.iter().filter(|other| other["block"] == row["block"] || (ceilings && other["work"] == "ceiling"));
         assert_eq!(keys(rows(&out).iter()), keys(block), "{shell}");
         assert_eq!(file(&out, "plan.toml"), file(&run, "plan.toml"));
     }

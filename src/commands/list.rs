@@ -156,7 +156,10 @@ pub fn nothing(args: &PlanArgs, planned: &Planned) -> String {
     }
     if !args.blocks.is_empty() {
         let unknown = unknown_blocks(args, &planning::pieces(args, planned)).join("`, `");
-        return format!("no block `{unknown}` on {}; `rigel list` with the same plan and device names them", args.device);
+        return format!(
+            "no block `{unknown}` on {}; `rigel list` with the same plan and device names them",
+            args.device
+        );
     }
     let mut asked: Vec<String> = Vec::new();
     if !args.filter.is_empty() {

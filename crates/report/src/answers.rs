@@ -5,10 +5,11 @@
 //! only one of an M4 Max agrees or differs: the study speaks of that chip.
 
 use crate::headlines::Headline;
-use crate::numbers::{percent, rate, ratio};
+use crate::numbers::{percent, rate, ratio, significant};
 use crate::reading::{Measure, Reading, Subject, shape_words};
 use crate::verdicts::rate_words;
 use rigel_ledger::FactRow;
+use rigel_ledger::facts::phase_powers;
 use rigel_ledger::verdict::word::head;
 use rigel_numerics::{Shape, Triple};
 use std::fmt;
@@ -117,12 +118,19 @@ fn rule(headline: &Headline, reading: &Reading<'_>) -> Ours {
             word(fact, &["shader cores"], &["dedicated unit"])
         }
         "energy" => {
-            let fact = reading.path_facts("signal.energy").into_iter().find(|fact| fact.path == PATH);
-            match fact {
-                Some(fact) => {
-                    (fact.value.clone(), Answer::Undecided("power over a window is not derived as a number yet".into()))
+            let of_path =
+                |phase: &str| reading.source.cells.iter().any(|c| c.path == PATH && c.cell.to_string() == phase);
+            let all = phase_powers(reading.source.power);
+            let gpu = |wanted: &dyn Fn(&str) -> bool| {
+                let power = all.iter().find(|p| p.meter.starts_with("GPU") && wanted(&p.phase));
+                power.and_then(|power| power.watts)
+            };
+            match (gpu(&|phase| phase == "idle"), gpu(&of_path)) {
+                (Some(idle), Some(load)) => {
+                    let ours = format!("{} to {} W", significant(idle, 3), significant(load, 3));
+                    (ours, Answer::Undecided("no interval".to_owned()))
                 }
-                None => not("the probe dispatch reads the rails"),
+                _ => not("no meter of the GPU was read at idle and under matmul2d (probe dispatch)"),
             }
         }
         "accumulator" => not("the probe arithmetic recovers every bit instead (preset units)"),
@@ -241,7 +249,11 @@ fn over_sizes(
 fn overlap(headline: &Headline, measure: Measure) -> Answer {
     match (headline.range, measure.low, measure.high) {
         (Some((low, high)), Some(ours_low), Some(ours_high)) => {
-            if ours_low <= high && low <= ours_high { Answer::Agree } else { Answer::Differ }
+            if ours_low <= high && low <= ours_high {
+                Answer::Agree
+            } else {
+                Answer::Differ
+            }
         }
         _ => Answer::Undecided("no interval".to_owned()),
     }
@@ -303,6 +315,7 @@ mod tests {
             cells: &[],
             facts: &[],
             samples: &Nothing,
+            power: &[],
             units: &[],
             published: &[],
             files: &files,

@@ -70,10 +70,12 @@ impl Columns {
 
     fn rows(&self) -> impl Iterator<Item = &Vec<String>> {
         let row = |line: &'_ Line| matches!(line, Line::Row(_));
-        std::iter::once(&self.head).chain(self.lines.iter().filter(move |line| row(line)).filter_map(|line| match line {
-            Line::Row(cells) => Some(cells),
-            Line::Heading(_) => None,
-        }))
+        std::iter::once(&self.head).chain(self.lines.iter().filter(move |line| row(line)).filter_map(
+            |line| match line {
+                Line::Row(cells) => Some(cells),
+                Line::Heading(_) => None,
+            },
+        ))
     }
 
     /// The widest column gives way, character by character, until the line fits or every word stands alone; only then words

@@ -28,14 +28,14 @@ mod theme;
 mod units;
 mod verdicts;
 
-pub use columns::Columns;
 pub use answers::Answer;
 pub use catalogue::{CatalogueError, CatalogueRow, findings};
+pub use columns::Columns;
 pub use figure::Figure;
 pub use figures::layout::{LayoutPicture, layout_picture};
+pub use headlines::{Headline, headlines};
 pub use kind::Kind;
 pub use markdown::findings_markdown;
-pub use headlines::{Headline, headlines};
 pub use page::{page, page_with_study};
 pub use published::Published;
 pub use source::{FileRecord, Files, Source};

@@ -76,7 +76,9 @@ impl StudyTable {
             (None, _) => "No run was named, so nothing stands in our column.".to_owned(),
             (Some(run), false) => format!("Ours is {run}."),
             (Some(run), true) => {
-                format!("Ours is {run}. It says nothing about any Apple GPU: the device is software with planted facts.")
+                format!(
+                    "Ours is {run}. It says nothing about any Apple GPU: the device is software with planted facts."
+                )
             }
         }
     }
@@ -112,7 +114,9 @@ impl StudyTable {
             let answer = row.answer.to_string();
             out.push_str(&line(&[&row.key, &row.claim, &row.class, &row.note, &row.theirs, &row.ours, &answer]));
         }
-        out.push_str(&format!("\n| headline | the study | {ours} | answer | note |\n| --- | --- | --- | --- | --- |\n"));
+        out.push_str(&format!(
+            "\n| headline | the study | {ours} | answer | note |\n| --- | --- | --- | --- | --- |\n"
+        ));
         for row in &self.headlines {
             let answer = row.answer.to_string();
             out.push_str(&line(&[&row.claim, &row.theirs, &row.ours, &answer, &row.note]));
@@ -170,6 +174,9 @@ mod tests {
     fn the_page_of_the_device_shows_it() {
         let page = include_str!("../../../docs/devices/apple.md");
         let table = StudyTable::new(None).markdown();
-        assert!(page.contains(table.trim_end()), "run: rigel report --published rigel-m4max --readme docs/devices/apple.md");
+        assert!(
+            page.contains(table.trim_end()),
+            "run: rigel report --published rigel-m4max --readme docs/devices/apple.md"
+        );
     }
 }

@@ -16,9 +16,8 @@ pub fn rivals(plan: &Plan, all: &[Offer], selected: &[Offer]) -> Vec<Offer> {
         return Vec::new();
     }
     let matched = plan.matches.triple;
-    let present = |path: &str, triple: Triple| {
-        all.iter().any(|o| o.absent.is_empty() && o.path == path && o.triple == triple)
-    };
+    let present =
+        |path: &str, triple: Triple| all.iter().any(|o| o.absent.is_empty() && o.path == path && o.triple == triple);
     let mut needed: Vec<(String, Triple)> = Vec::new();
     for offer in selected.iter().filter(|o| o.absent.is_empty()) {
         // The match on the same path; where that has none, the fastest path of the match, which is known only when all are timed.

@@ -105,6 +105,14 @@ impl<'a> Bench<'a> {
         self.index.wrong.contains(&(path, triple))
     }
 
+    /// Whether products or rungs of a path and triple came out wrong, and none right or imprecise.
+    pub(super) fn is_right_nowhere(&self, path: &'a str, triple: Triple) -> bool {
+        let rungs = self.index.rungs.get(&(path, triple)).into_iter().flatten();
+        self.is_wrong_somewhere(path, triple)
+            && !rungs.clone().any(|row| row.outcome.counts())
+            && !self.products_of((path, triple)).any(|measured| measured.side.is_some())
+    }
+
     /// Whether a path and triple are this baseline: B and C run every triple that they have, D the match alone.
     pub(super) fn is_baseline(&self, path: &str, triple: Triple, which: Baseline) -> bool {
         path == self.path_of(which) && (which != Baseline::D || triple == self.plan.matches.triple)

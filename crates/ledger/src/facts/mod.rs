@@ -59,6 +59,7 @@ use crate::plan::Plan;
 use crate::provenance::Provenance;
 use crate::rows::{CellId, CellRow, FactRow, PowerRow, Probe};
 use crate::units::UnitRecord;
+pub use rails::{PhasePower, phase_powers};
 use rigel_numerics::{Megahertz, Time};
 use row::Subject;
 use std::collections::BTreeSet;

@@ -68,9 +68,12 @@ fn counterparts(reading: &Reading<'_>) -> String {
     let older = counts("simdgroup_matrix", half, None) && counts("tiled", half, None);
     let layouts = source.facts.iter().any(|fact| fact.name == "layout" && fact.path.starts_with("matmul2d"));
     let rows = [
-        ("clock states of f16 at 512³", drawn(counts("matmul2d", half, Some(512)), "figure-distribution", "repetitions")),
+        (
+            "clock states of f16 at 512³",
+            drawn(counts("matmul2d", half, Some(512)), "figure-distribution", "repetitions"),
+        ),
         ("roofline", drawn(counts("matmul2d", half, None), "figure-throughput", "rates against ceilings")),
-        ("power", "does not exist yet: readings stand in power.csv and no figure is drawn of them".to_owned()),
+        ("power", drawn(!source.power.is_empty(), "figure-power", "power by meter")),
         ("fp8 against f16", drawn(counts("matmul2d", "e4m3,e4m3->f32", None), "figure-ratios", "ratios to the match")),
         ("four-way comparison", drawn(older, "figure-ratios", "ratios to the baselines")),
         ("layout of cooperative tensors", drawn(layouts, "units", "layouts of units")),
