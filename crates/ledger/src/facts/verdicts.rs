@@ -7,8 +7,8 @@ use super::products::Measured;
 use super::row::Subject;
 use crate::rows::{CellId, FactRow, Probe};
 use crate::verdict::{
-    Acceleration, AccelerationCase, Baseline, BaselineCase, Comparison, Doubt, EmulationSign, GemmCase, MatchedBy,
-    RivalCase, accelerated, win, word,
+    AccelerationCase, Baseline, BaselineCase, Comparison, Doubt, EmulationSign, GemmCase, MatchedBy, RivalCase,
+    accelerated, win, word,
 };
 use rayon::prelude::*;
 use rigel_numerics::Triple;
@@ -47,9 +47,9 @@ impl<'a> Bench<'a> {
                 }
                 if complete {
                     let mut ruling = accelerated(&case, &self.plan.thresholds);
-                    if self.is_right_nowhere(path, triple) && !matches!(ruling.word, Acceleration::Undecided(_)) {
+                    if self.is_right_nowhere(path, triple) && !matches!(ruling.word, word::Acceleration::Undecided(_)) {
                         // A ceiling loop may be fast and right while every product is wrong: nobody can use that.
-                        ruling.word = Acceleration::Undecided(Doubt::NoCell);
+                        ruling.word = word::Acceleration::Undecided(Doubt::NoCell);
                     }
                     let word = word::written(&ruling.word, self.is_wrong_somewhere(path, triple));
                     facts.push(subject.word("verdict.acceleration", word, ruling.words, &evidence));
