@@ -16,6 +16,8 @@ use std::fmt;
 
 /// The study's sizes.
 const SIZES: [usize; 3] = [512, 1024, 2048];
+/// Its repetitions of a cell.
+const REPETITIONS: u32 = 300;
 /// Its matrix path.
 const PATH: &str = "matmul2d";
 
@@ -159,9 +161,23 @@ fn modes(reading: &Reading<'_>, subject: Option<Subject<'_>>, size: usize, says:
         None => not(&format!("no product of {size} cubed")),
         Some(fact) => {
             let ours = if fact.value == "1" { "one mode".to_owned() } else { with_rates(&fact.words, size) };
-            (ours, if says(&fact.value) { Answer::Agree } else { Answer::Differ })
+            let answer = match says(&fact.value) {
+                true => Answer::Agree,
+                // A tail of 8 in 300 may not show in fewer.
+                false if repetitions(reading, fact) < REPETITIONS => {
+                    Answer::Undecided(format!("fewer repetitions than the study's {REPETITIONS}"))
+                }
+                false => Answer::Differ,
+            };
+            (ours, answer)
         }
     }
+}
+
+/// Repetitions behind a fact, warm-up included.
+fn repetitions(reading: &Reading<'_>, fact: &FactRow) -> u32 {
+    let rows = reading.source.cells.iter().filter(|row| fact.evidence.contains(&row.cell.to_string()));
+    rows.filter_map(|row| row.repetitions).sum()
 }
 
 /// The words of modes with the rates of a product of `size`³ instead of its times: `140 at 48271 ns` becomes `140 at 5.56 Top/s`.
@@ -241,7 +257,8 @@ fn over_sizes(
     let answer = match (answers.contains(&first), open) {
         (true, _) => first,
         (false, Some(open)) => open.clone(),
-        (false, None) => last,
+        (false, None) if measures.len() == SIZES.len() => last,
+        (false, None) => Answer::Undecided("512, 1024 and 2048 cubed were not all run".to_owned()),
     };
     (ours.join(", "), answer)
 }
