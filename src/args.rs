@@ -108,13 +108,13 @@ Examples:
   rigel list throughput --axis shape=512,1024   one probe, other shapes")]
 pub struct PlanArgs {
     /// Probes that take part [default: those of the plan]: types (what runs and is right), throughput (rates),
-    /// clocks (clock states), dispatch (where it runs).
+    /// clocks (clock states), dispatch (where it runs); of single instructions arithmetic, layout, specials (conversions).
     pub probes: Vec<String>,
     /// Device: cpu, sim:NAME (`rigel devices` lists them), or sim:FILE.toml.
     #[arg(short, long, default_value = "cpu", env = "RIGEL_DEVICE")]
     pub device: String,
     /// A named plan: quick (a minute), paper (the study's throughput cells), study (these and every other probe
-    /// offered), full (more sizes, inputs and cache states).
+    /// offered), full (more sizes, inputs and cache states), units (single instructions alone).
     #[arg(long, default_value = "quick", env = "RIGEL_PRESET", conflicts_with = "plan")]
     pub preset: String,
     /// A plan file instead of a preset; a run's plan.toml is one.
@@ -186,7 +186,7 @@ pub struct RunArgs {
     /// Throw away the run that is in the directory and start again.
     #[arg(long, env = "RIGEL_FRESH")]
     pub fresh: bool,
-    /// End with code 1 if a verdict or an outcome says one of these words: emulated, wrong, \"no win\", …; a word
+    /// End with code 1 if a verdict or an outcome says one of these words: emulated, wrong, "no win", …; a word
     /// that none can say lists them all.
     #[arg(long, value_name = "WORD,…", value_delimiter = ',', env = "RIGEL_FAIL_ON")]
     pub fail_on: Vec<String>,

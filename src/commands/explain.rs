@@ -14,8 +14,10 @@ use std::io::{self, Write};
 
 /// Repetitions shown of a cell.
 const SHOWN: usize = 8;
-/// Characters before what is said of a fact.
+/// Characters before the value of a fact.
 const INDENT: usize = 27;
+/// Characters before each clause of its words: comparisons are long, and a narrow column would break each into many lines.
+const CLAUSE: usize = 6;
 
 /// Prints the chain of evidence.
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
@@ -82,7 +84,7 @@ fn subject(
         // A sentence is clauses joined by `; `: one a line.
         for clause in fact.words.split("; ").filter(|clause| !clause.is_empty()) {
             let clause = if fact.name == "modes" { readable_times(clause) } else { clause.to_owned() };
-            writeln!(out, "{}", faint(&format!("{:INDENT$}{}", "", wrapped(&clause, INDENT))))?;
+            writeln!(out, "{}", faint(&format!("{:CLAUSE$}{}", "", wrapped(&clause, CLAUSE + 2))))?;
         }
     }
     let evidence: BTreeSet<CellId> = facts.iter().flat_map(|f| ids(&f.evidence)).collect();
