@@ -4,8 +4,8 @@ mod synthetic;
 
 use rigel_ledger::provenance::RunKind;
 use rigel_ledger::rows::Work;
-use rigel_ledger::{CellId, Outcome};
-use rigel_numerics::Shape;
+use rigel_ledger::{CellId, Outcome, PowerRow};
+use rigel_numerics::{Shape, Time};
 use rigel_report::{Figure, Kind, Published, Source, VerdictTable, figures, findings_markdown, page, published};
 use synthetic::{Synthetic, cell, fact, identity, parse};
 
@@ -109,6 +109,28 @@ fn everything_simulated_is_marked_and_nothing_measured_is() {
         assert_eq!(findings_markdown(run.source()).starts_with("Simulated"), marked);
         assert_eq!(terminal(run.source()).contains("Simulated"), marked);
     }
+}
+
+#[test]
+fn meters_are_drawn_where_they_were_read_and_one_that_stands_still_has_no_power() {
+    let run = Synthetic::new(RunKind::Measured, 1);
+    let load = run.cells.iter().find(|row| row.work == Work::Ceiling || row.work == Work::Gemm).unwrap();
+    let reading = |meter: &str, phase: &str, ms: u64, value: f64| PowerRow {
+        meter: meter.to_owned(),
+        time_ns: Time(ms * 1_000_000),
+        value,
+        unit: "J".to_owned(),
+        phase: phase.to_owned(),
+    };
+    let id = load.cell.to_string();
+    let moving = [("idle", 0, 0.0), ("idle", 2000, 1.0), (&id, 2100, 1.0), (&id, 3100, 41.0)];
+    let mut power: Vec<PowerRow> = moving.iter().map(|(phase, ms, value)| reading("GPU", phase, *ms, *value)).collect();
+    power.extend(moving.iter().map(|(phase, ms, _)| reading("CPU", phase, *ms, 7.0)));
+    let figure = figures(Source { power: &power, ..run.source() }).into_iter().find(|f| f.name == "power.svg").unwrap();
+    let text = read(&figure.svg);
+    assert!(text.contains("0.500 W") && text.contains("40.0 W") && text.contains(&load.path), "{text}");
+    assert_eq!(text.matches("no move").count(), 2, "the counter of the CPU stood still in both windows: {text}");
+    assert!(all(&run).iter().all(|f| f.name != "power.svg"), "no readings, no figure");
 }
 
 #[test]
