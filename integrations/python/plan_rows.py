@@ -26,6 +26,23 @@ def split(block):
     return (match[1], int(match[2])) if match else (block, 0)
 
 
+def rivals(plan, every, selected):
+    """Offers that verdicts about the selected ones need: their match and their baselines, where the device has them."""
+    if len(selected) == len(every) or not {"throughput", "dispatch"} & set(plan["probes"]):
+        return set()
+    matched, needed = plan["match.triple"], set()
+    present = {offer for offer, absent in every.items() if not absent}
+    for path, triple in present & set(selected):
+        on_path = (path, matched) in present
+        needed |= {(path, matched)} if on_path else {offer for offer in every if offer[1] == matched}
+        for baseline in (plan["baselines.b"], plan["baselines.c"]):
+            needed.add((baseline, triple if (baseline, triple) in present else matched))
+        needed.add((plan["baselines.d"], matched))
+        if "dispatch" in plan["probes"]:
+            needed.add((plan["baselines.a"], matched if on_path else triple))
+    return needed & present - set(selected)
+
+
 class Asked:
     """What plan and offers ask for."""
 
@@ -34,10 +51,9 @@ class Asked:
         self.shapes, self.recipes = plan["throughput.shapes"], plan["throughput.recipes"]
         self.caches, self.processes = plan["throughput.caches"], plan["sampling.processes"]
         self.select = {key: plan["select." + key] for key in ("paths", "triples", "filter")}
-        self.offers = {}
-        for path, triple, absent in offers:
-            if takes(self.select, path, triple, ""):
-                self.offers[path, triple] = absent
+        every = {(path, triple): absent for path, triple, absent in offers}
+        self.offers = {offer: absent for offer, absent in every.items() if takes(self.select, *offer, "")}
+        self.timed = {offer for offer, absent in self.offers.items() if not absent} | rivals(plan, every, self.offers)
         self.products = any(probe in self.probes for probe in ("throughput", "clocks", "dispatch"))
         self.ceilings = plan["throughput.ceilings"] and any(probe in self.probes for probe in ("throughput", "dispatch"))
 
@@ -59,17 +75,17 @@ class Asked:
 
     def asks(self, cell):
         offer = (cell.path, cell.triple)
-        present = self.offers.get(offer) == ""
+        timed = offer in self.timed
         if cell.work == "rung":
             recipe = cell.recipe in self.plan["types.recipes"]
             return cell.probe == "types" and "types" in self.probes and recipe and offer in self.offers
         if cell.work == "gemm":
             axes = cell.shape in self.shapes and cell.recipe in self.recipes and cell.cache in self.caches
-            return cell.probe == "throughput" and self.products and axes and present
+            return cell.probe == "throughput" and self.products and axes and timed
         if cell.work == "ceiling":
-            return cell.probe == "throughput" and self.ceilings and present
+            return cell.probe == "throughput" and self.ceilings and timed
         if cell.work == "meter":
-            return cell.probe == "dispatch" and "dispatch" in self.probes and present
+            return cell.probe == "dispatch" and "dispatch" in self.probes and timed
         return cell.probe in self.probes and takes(self.select, cell.path, cell.triple, cell.tile)
 
     def stranger(self, cell):
@@ -149,7 +165,8 @@ class Asked:
             if "types" in self.probes:
                 for shape, recipe in self.rungs(path, triple, absent, beside):
                     count(f"ladder/{path}/{triple}", 1, found(1, "rung", path, triple, shape, recipe, "", ""))
-            for shape in self.shapes if self.products and not absent else ():
+        for path, triple in self.timed if self.products else ():
+            for shape in self.shapes:
                 for cache in self.caches:
                     for recipe in self.recipes:
                         there_are = found(self.processes, "gemm", path, triple, shape, recipe, cache, "")

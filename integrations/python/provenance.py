@@ -40,6 +40,7 @@ def record_of(path, name):
 # Keys of a plan that the checks rest on, with the kind of each value.
 KEYS = {"name": str, "seed": int, "probes": list, "sampling.processes": int, "sampling.repetitions": int,
         "sampling.minimum_repetitions": int, "sampling.budget_s": float, "sampling.precision": float, "thresholds.coarse_cap": float, "thresholds.full_check": int,
+        "match.triple": str, "baselines.a": str, "baselines.b": str, "baselines.c": str, "baselines.d": str,
         "select.paths": list, "select.triples": list, "select.filter": str, "types.shapes": list, "types.recipes": list,
         "throughput.shapes": list, "throughput.recipes": list, "throughput.caches": list, "throughput.ceilings": bool}
 

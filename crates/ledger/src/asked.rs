@@ -8,6 +8,7 @@
 use crate::block_name::{self, LEFT_OUT};
 use crate::plan::Plan;
 use crate::provenance::{OfferRecord, Provenance};
+use crate::rivals::{Offered, rivals};
 use crate::rows::{CellRow, Outcome, Probe, Work};
 use rigel_numerics::{Recipe, Shape, Triple};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -52,14 +53,26 @@ impl Short {
 /// What plan and offers ask for.
 pub(crate) struct Asked<'a> {
     plan: &'a Plan,
+    /// What is selected.
     offers: BTreeMap<(&'a str, Triple), &'a OfferRecord>,
+    /// What is timed: what is selected and here, and its rivals.
+    timed: BTreeSet<(&'a str, Triple)>,
 }
 
 impl<'a> Asked<'a> {
     pub(crate) fn new(plan: &'a Plan, provenance: &'a [Provenance]) -> Self {
-        let all = provenance.iter().flat_map(|record| &record.device.offers);
-        let taken = all.filter(|offer| plan.select.takes(&offer.path, offer.triple, ""));
-        Asked { plan, offers: taken.map(|offer| ((offer.path.as_str(), offer.triple), offer)).collect() }
+        let all: BTreeMap<(&str, Triple), &OfferRecord> = provenance
+            .iter()
+            .flat_map(|record| &record.device.offers)
+            .map(|offer| ((offer.path.as_str(), offer.triple), offer))
+            .collect();
+        let offered: Vec<Offered<'_>> =
+            all.values().map(|offer| (offer.path.as_str(), offer.triple, offer.absent.is_empty())).collect();
+        let rivals = rivals(plan, &offered).into_iter().map(|place| (offered[place].0, offered[place].1));
+        let taken = offered.iter().filter(|offer| offer.2 && plan.select.takes(offer.0, offer.1, ""));
+        let timed = taken.map(|offer| (offer.0, offer.1)).chain(rivals).collect();
+        let offers = all.into_iter().filter(|((path, triple), _)| plan.select.takes(path, *triple, "")).collect();
+        Asked { plan, offers, timed }
     }
 
     fn probes(&self, any: &[Probe]) -> bool {
@@ -94,9 +107,8 @@ impl<'a> Asked<'a> {
                     short.count(block_name::ladder(path, triple), 1, there(key, "", 1));
                 }
             }
-            if !offer.absent.is_empty() || !self.asks_products() {
-                continue;
-            }
+        }
+        for &(path, triple) in self.timed.iter().filter(|_| self.asks_products()) {
             let axes = &self.plan.throughput;
             for (&shape, &cache, &recipe) in axes.shapes.iter().flat_map(|shape| {
                 axes.caches.iter().flat_map(move |cache| axes.recipes.iter().map(move |recipe| (shape, cache, recipe)))
@@ -193,7 +205,7 @@ impl<'a> Asked<'a> {
     fn asks(&self, row: &CellRow) -> bool {
         let (types, axes) = (&self.plan.types, &self.plan.throughput);
         let offer = self.offers.get(&(row.path.as_str(), row.triple));
-        let present = offer.is_some_and(|offer| offer.absent.is_empty());
+        let timed = self.timed.contains(&(row.path.as_str(), row.triple));
         match row.work {
             Work::Rung => {
                 let recipe = row.recipe.is_some_and(|recipe| types.recipes.contains(&recipe));
@@ -202,11 +214,11 @@ impl<'a> Asked<'a> {
             Work::Gemm => {
                 let shape = row.shape.is_some_and(|shape| axes.shapes.contains(&shape));
                 let recipe = row.recipe.is_some_and(|recipe| axes.recipes.contains(&recipe));
-                let asked = shape && recipe && axes.caches.contains(&row.cache) && present;
+                let asked = shape && recipe && axes.caches.contains(&row.cache) && timed;
                 row.probe == Probe::Throughput && self.asks_products() && asked
             }
-            Work::Ceiling => row.probe == Probe::Throughput && self.asks_ceilings() && present,
-            Work::Meter => row.probe == Probe::Dispatch && self.probes(&[Probe::Dispatch]) && present,
+            Work::Ceiling => row.probe == Probe::Throughput && self.asks_ceilings() && timed,
+            Work::Meter => row.probe == Probe::Dispatch && self.probes(&[Probe::Dispatch]) && timed,
             Work::Unit | Work::Conversion => {
                 self.probes(&[row.probe]) && self.plan.select.takes(&row.path, row.triple, &row.tile)
             }

@@ -16,6 +16,7 @@ mod plan_section;
 mod plan_select;
 mod planted;
 pub mod provenance;
+pub mod rivals;
 pub mod rows;
 pub mod schema;
 pub mod share;
