@@ -85,8 +85,9 @@ impl Effort {
 
 /// Refutations after which the search is given up.
 const ATTEMPTS: u64 = 60;
-/// The part of all evaluations that one fit may spend.
+/// The part of all evaluations that one fit may spend, and how many it needs to come to anything.
 const PART: u64 = 4;
+const LEAST: u64 = 2_000_000;
 /// A model that leaves less than this part of the observations unexplained deserves more than a new search; one that leaves
 /// less than the other deserves it alone, as long as answers bring it nearer.
 const NEAR: u64 = 10;
@@ -163,7 +164,7 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
     let starts = starts(spec, &shapes, nan_word(asker, spec)?);
     let mut best: Option<Model> = None;
     let mut attempt = 0;
-    let part = effort.evaluations / PART;
+    let part = (effort.evaluations / PART).max(LEAST);
     let why = loop {
         let left = effort.evaluations.saturating_sub(witnesses.spent());
         let seed = effort.seed ^ attempt << 32;
