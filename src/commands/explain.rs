@@ -6,7 +6,7 @@ use crate::exit::{Exit, failure};
 use crate::terminal::{bold, faint};
 use rigel_ledger::rows::{Work, name_of};
 use rigel_ledger::store::{Run, Samples};
-use rigel_ledger::units::{UnitRecord, Vector, files_of, folder};
+use rigel_ledger::units::{RowZero, UnitRecord, Vector, files_of, folder};
 use rigel_ledger::{CellId, CellRow, FactRow};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -170,6 +170,10 @@ fn sample(out: &mut impl Write, record: &UnitRecord) -> io::Result<()> {
             let pairs = record.sample.0.iter().zip(&record.converted.0).take(SHOWN);
             let pairs: Vec<String> = pairs.map(|(code, found)| format!("{code:x} to {found:x}")).collect();
             (record.sample.0.len(), vec![pairs.join(", ")])
+        }
+        UnitRecord::Order(record) => {
+            let row = |row: &RowZero| format!("from {} rows on, row 0 is {}", row.from, hex(&row.d.0));
+            (record.met.len(), record.row_zero.iter().map(row).collect())
         }
     };
     writeln!(out, "    {total} sampled inputs and outputs; of them")?;

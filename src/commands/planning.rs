@@ -84,6 +84,7 @@ fn blamed(fault: PlanFault) -> String {
         "types.shapes" => "--axis types-shape",
         "types.recipes" => "--axis types-recipe",
         "units.validation" => "--axis validation",
+        "order.shapes" => "--axis order-shape",
         "throughput.shapes" => "--axis shape",
         "throughput.recipes" => "--axis recipe",
         "throughput.caches" => "--axis cache",

@@ -8,6 +8,7 @@ use crate::exit::{Exit, failure};
 use rigel_ledger::Probe;
 use rigel_ledger::rows::name_of;
 use rigel_ledger::store::Run;
+use rigel_ledger::units::{Claim, UnitRecord};
 use rigel_report::{Files, Source, VerdictTable};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -97,7 +98,8 @@ pub fn print_verdicts(run: &Run, format: Format) -> anyhow::Result<()> {
     if products {
         crate::terminal::output().write_all(verdicts.text().as_bytes())?;
     }
-    units(run)
+    units(run)?;
+    orders(run)
 }
 
 /// Prints what was found of single units, a line a unit or conversion; nothing for a run that asked none.
@@ -125,6 +127,25 @@ fn units(run: &Run) -> anyhow::Result<()> {
         table.row([unit, types, arithmetic, layout, codes]);
     }
     table.print()
+}
+
+/// Prints the order of sums of each path, types and K; nothing for a run that asked none.
+fn orders(run: &Run) -> anyhow::Result<()> {
+    let mut table = Table::new(&["path", "types", "K", "order of the sum", "row 0 in a batch"]);
+    let mut any = false;
+    for record in run.units() {
+        let UnitRecord::Order(record) = record else { continue };
+        any = true;
+        let order = if record.claim == Claim::Exact { &record.words } else { &record.why };
+        let batch = match record.row_zero.len() {
+            0 => "",
+            1 => "independent",
+            _ => "dependent",
+        };
+        let unit = &record.unit;
+        table.row([unit.path.clone(), unit.triple.pretty(), unit.shape.k.to_string(), order.clone(), batch.to_owned()]);
+    }
+    if any { table.print() } else { Ok(()) }
 }
 
 #[cfg(test)]

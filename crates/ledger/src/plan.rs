@@ -35,6 +35,9 @@ pub struct Plan {
     /// Axes of the probes `arithmetic`, `layout` and `specials`; a plan that names none of them may leave the section out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub units: Option<UnitsAxes>,
+    /// Axes of the probe `order`; a plan that does not name it may leave the section out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<OrderAxes>,
 }
 
 impl Plan {
@@ -162,6 +165,15 @@ impl Default for UnitsAxes {
     fn default() -> Self {
         UnitsAxes { validation: 1_000_000 }
     }
+}
+
+/// Axes of the probe `order`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OrderAxes {
+    /// Shapes: the largest batch × columns × K. Each K is a question of its own.
+    #[schemars(with = "Vec<String>")]
+    pub shapes: Vec<Shape>,
 }
 
 /// Axes of the probe `throughput`.

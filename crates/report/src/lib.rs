@@ -11,6 +11,7 @@ mod figures;
 mod kind;
 mod markdown;
 mod numbers;
+mod orders;
 mod page;
 pub mod published;
 mod reading;

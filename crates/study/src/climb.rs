@@ -114,8 +114,11 @@ impl Prepared {
                 spent.gate(|| gemm.bind(&inputs.a, &inputs.b))?;
                 Compiled::Product { gemm, inputs }
             }
-            (Work::Unit | Work::Conversion, _) => {
-                return Err(Stopped::new(Outcome::Failed, "a unit is asked by itself, not as a product".to_owned()));
+            (Work::Unit | Work::Conversion | Work::Product, _) => {
+                return Err(Stopped::new(
+                    Outcome::Failed,
+                    "a unit or an order is asked by itself, not timed as a product".to_owned(),
+                ));
             }
             (Work::Gemm | Work::Rung, None) => {
                 return Err(Stopped::new(Outcome::Failed, "a product without a shape cannot be measured"));

@@ -27,7 +27,7 @@ pub enum Piece {
         /// Cells; those of [`rigel_ledger::rows::Work::Gemm`] get their launch tile from a pilot.
         cells: Vec<Identity>,
     },
-    /// One question about one matrix instruction or conversion, alone in a process.
+    /// One question about one matrix instruction or conversion, or about the order of one path's sums, alone in a process.
     Instruction {
         /// The cell: its probe says what is asked, its tile names the unit.
         cell: Identity,
@@ -115,6 +115,10 @@ impl Piece {
                 None => "ladder".into(),
             },
             Piece::Meters { .. } => "meters".into(),
+            Piece::Instruction { cell: Identity { probe: Probe::Order, path, triple, tile, shape, .. } } => {
+                let shape = shape.map(|shape| shape.to_string()).unwrap_or_default();
+                format!("order/{path}/{triple}/{tile}/{shape}")
+            }
             Piece::Instruction { cell } => format!("{}/{}/{}", name_of(&cell.probe), cell.path, cell.tile),
             Piece::Absent { cell, .. } => climb_block(&cell.path, cell.triple),
         }

@@ -50,7 +50,7 @@ impl<'a> Index<'a> {
         for row in rows {
             match row.work {
                 Work::Rung => index.rungs.entry((&row.path, row.triple)).or_default().push(row),
-                Work::Unit | Work::Conversion => {}
+                Work::Unit | Work::Conversion | Work::Product => {}
                 Work::Ceiling | Work::Gemm => timed.entry(row.cell).or_default().push(row),
             }
         }
