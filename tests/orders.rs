@@ -6,8 +6,7 @@ use rig::{rigel, stderr, stdout};
 use std::path::Path;
 use std::process::Command;
 
-const PLAN: [&str; 8] =
-    ["run", "--preset", "orders", "--device", "cpu", "--filter", "tiled", "--axis"];
+const PLAN: [&str; 8] = ["run", "--preset", "orders", "--device", "cpu", "--filter", "tiled", "--axis"];
 
 fn python(run: &Path) -> Option<bool> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("integrations/python/verify.py");
@@ -23,7 +22,10 @@ fn orders_are_recorded_and_checked_by_both_verifiers() {
     let done = rigel().args(PLAN).args(["order-shape=40x4x48", "--out", &name]).output().unwrap();
     assert!(done.status.success(), "{}", stderr(&done));
     let said = stdout(&done);
-    assert!(said.contains("order of the sum") && said.contains("k ascending") && said.contains("independent"), "{said}");
+    assert!(
+        said.contains("order of the sum") && said.contains("k ascending") && said.contains("independent"),
+        "{said}"
+    );
     assert!(said.contains("exact sums of integers"), "{said}");
     assert!(rigel().args(["verify", &name]).output().unwrap().status.success());
     assert_ne!(python(&out), Some(false));

@@ -15,7 +15,7 @@ SAMPLES, WITNESS = "cell,process,index,time_ns,clock_mhz", "cell,process,row,col
 PROBES = ("types throughput clocks dispatch power arithmetic order layout specials alignment versions fusion "
           "attention").split()
 WORDS = {
-    "probe": PROBES, "work": ["gemm", "ceiling", "rung", "unit", "conversion"], "recipe": ["", *RECIPES], "cache": ["warm", "cold", "none"],
+    "probe": PROBES, "work": ["gemm", "ceiling", "rung", "unit", "conversion", "product"], "recipe": ["", *RECIPES], "cache": ["warm", "cold", "none"],
     "outcome": "right imprecise wrong mistrusted exact inexact absent refused-compile refused-load crashed hung out-of-memory "
                "device-lost failed".split(),
     "gate": ["", "full", "sampled", "inherited", "accumulators"], "stop": ["", "repetitions", "precise", "budget"],

@@ -3,9 +3,9 @@
 use crate::args::PlanArgs;
 use crate::exit::{Exit, failure};
 use rigel_device::Device;
-use rigel_ledger::Plan;
 use rigel_ledger::plan::PlanFault;
 use rigel_ledger::rows::name_of;
+use rigel_ledger::{Plan, Probe};
 use rigel_study::pieces::{Expansion, Piece, offered_probes};
 use rigel_study::{presets, select};
 use std::io::Read;
@@ -44,6 +44,9 @@ pub fn resolve(args: &PlanArgs) -> anyhow::Result<Planned> {
     if plan.asks_units() {
         // Probes named on the command line may ask units of which the preset says nothing.
         plan.units.get_or_insert_default();
+    }
+    if plan.probes.contains(&Probe::Order) {
+        plan.order.get_or_insert_default();
     }
     if let Some(seed) = args.seed {
         plan.seed = seed;

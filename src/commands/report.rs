@@ -131,21 +131,24 @@ fn units(run: &Run) -> anyhow::Result<()> {
 
 /// Prints the order of sums of each path, types and K; nothing for a run that asked none.
 fn orders(run: &Run) -> anyhow::Result<()> {
-    let mut table = Table::new(&["path", "types", "K", "order of the sum", "row 0 in a batch"]);
-    let mut any = false;
-    for record in run.units() {
-        let UnitRecord::Order(record) = record else { continue };
-        any = true;
-        let order = if record.claim == Claim::Exact { &record.words } else { &record.why };
-        let batch = match record.row_zero.len() {
+    let of = |record| if let UnitRecord::Order(order) = record { Some(order) } else { None };
+    let mut orders: Vec<_> = run.units().iter().filter_map(of).collect();
+    if orders.is_empty() {
+        return Ok(());
+    }
+    orders.sort_by_key(|order| (order.unit.path.clone(), order.unit.triple, order.unit.shape.k));
+    let mut table = Table::new(&["path", "types", "K", "row 0 in a batch", "order of the sum"]);
+    for order in orders {
+        let words = if order.claim == Claim::Exact { &order.words } else { &order.why };
+        let batch = match order.row_zero.len() {
             0 => "",
             1 => "independent",
             _ => "dependent",
         };
-        let unit = &record.unit;
-        table.row([unit.path.clone(), unit.triple.pretty(), unit.shape.k.to_string(), order.clone(), batch.to_owned()]);
+        let (unit, k) = (&order.unit, order.unit.shape.k.to_string());
+        table.row([unit.path.clone(), unit.triple.pretty(), k, batch.to_owned(), words.clone()]);
     }
-    if any { table.print() } else { Ok(()) }
+    table.print()
 }
 
 #[cfg(test)]

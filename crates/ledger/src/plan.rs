@@ -41,9 +41,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether it asks single units.
+    /// Whether it asks single units or conversions.
     pub fn asks_units(&self) -> bool {
-        self.probes.iter().any(|probe| crate::units::folder(*probe).is_some())
+        self.probes.iter().any(|probe| matches!(probe, Probe::Arithmetic | Probe::Layout | Probe::Specials))
     }
 }
 
@@ -174,6 +174,13 @@ pub struct OrderAxes {
     /// Shapes: the largest batch × columns × K. Each K is a question of its own.
     #[schemars(with = "Vec<String>")]
     pub shapes: Vec<Shape>,
+}
+
+impl Default for OrderAxes {
+    /// Batches of up to 1024 rows, 16 columns, K = 256: long enough for every split that a short kernel makes.
+    fn default() -> Self {
+        OrderAxes { shapes: vec![Shape::new(1024, 16, 256)] }
+    }
 }
 
 /// Axes of the probe `throughput`.

@@ -27,7 +27,9 @@ pub enum AxisError {
     )]
     Form(String),
     /// No such axis.
-    #[error("no axis `{0}`; axes: shape, recipe, cache, path, triple, types-shape, types-recipe, order-shape, validation")]
+    #[error(
+        "no axis `{0}`; axes: shape, recipe, cache, path, triple, types-shape, types-recipe, order-shape, validation"
+    )]
     Unknown(String),
     /// A value that the axis does not take.
     #[error("axis `{axis}`: {error}")]

@@ -172,6 +172,10 @@ fn orders_of_libraries_are_recovered_and_said() {
     let cases = [
         (chain(&all(200), 1), "200 products, one after another, k ascending"),
         (chain(&all(200).into_iter().rev().collect::<Vec<_>>(), 1), "200 products, one after another, k descending"),
+        (
+            chain(&all(64).into_iter().map(|i| i ^ 1).collect::<Vec<_>>(), 1),
+            "64 products, one after another, k ascending in pairs, the second of each pair first",
+        ),
         (chain(&all(256), 16), "256 products in fused sums of 16 and what came before, k ascending"),
         (pairs(all(64).into_iter().map(Node::Product).collect()), "64 products, added in pairs"),
         (
