@@ -8,7 +8,7 @@ use crate::exit::{Exit, failure};
 use rigel_ledger::Probe;
 use rigel_ledger::rows::name_of;
 use rigel_ledger::store::Run;
-use rigel_ledger::units::{Claim, UnitRecord};
+use rigel_ledger::units::{Claim, OrderRecord, UnitRecord};
 use rigel_report::{Files, Source, VerdictTable};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -131,8 +131,12 @@ fn units(run: &Run) -> anyhow::Result<()> {
 
 /// Prints the order of sums of each path, types and K; nothing for a run that asked none.
 fn orders(run: &Run) -> anyhow::Result<()> {
-    let of = |record| if let UnitRecord::Order(order) = record { Some(order) } else { None };
-    let mut orders: Vec<_> = run.units().iter().filter_map(of).collect();
+    let mut orders: Vec<&OrderRecord> = Vec::new();
+    for record in run.units() {
+        if let UnitRecord::Order(order) = record {
+            orders.push(order);
+        }
+    }
     if orders.is_empty() {
         return Ok(());
     }
