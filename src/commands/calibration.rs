@@ -6,7 +6,7 @@
 use crate::exit::{Exit, failure};
 use anyhow::Context;
 use rigel_ledger::rows::name_of;
-use rigel_study::calibrate::{Cost, Drawn, Limit, Line, Table};
+use rigel_study::calibrate::{Cost, Drawn, Kept, Limit, Line, Table};
 use rigel_study::origin::Binary;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -163,10 +163,10 @@ pub fn markdown(dir: &Path) -> anyhow::Result<String> {
             continue;
         }
         let (low, high) = line.bounds();
-        let kept = match line.passes() {
-            Some(true) => "yes",
-            Some(false) => "**no**",
-            None => "–",
+        let kept = match line.kept() {
+            Some(Kept::No) => "**no**".to_owned(),
+            Some(kept) => kept.to_string(),
+            None => "–".to_owned(),
         };
         let percent = |share: f64| format!("{:.2}", share * 100.0);
         out += &format!(
@@ -203,12 +203,8 @@ fn rows<T: for<'a> Deserialize<'a>>(path: &Path) -> anyhow::Result<Vec<T>> {
 
 /// Renews the table of a README, or checks it.
 pub fn readme(dir: &Path, readme: &Path, check: bool) -> anyhow::Result<Exit> {
-    let old = super::report::text_of(readme)?;
-    let new = super::report::renewed(&old, &markdown(dir)?, [BEGIN, END]).ok_or_else(|| {
-        let name = readme.display();
-        failure(Exit::Usage, format!("{name} has not the two lines `{BEGIN}` and `{END}`, in that order, once each"))
-    })?;
-    Ok(if super::writing::put(readme, new.as_bytes(), check)? { Exit::Fine } else { Exit::CheckFailed })
+    let same = super::report::renew(readme, &markdown(dir)?, [BEGIN, END], check)?;
+    Ok(if same { Exit::Fine } else { Exit::CheckFailed })
 }
 
 /// Where a calibration that ends now comes from.

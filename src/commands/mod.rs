@@ -17,6 +17,7 @@ mod merge;
 mod models;
 mod opening;
 mod planning;
+mod published;
 mod records;
 mod report;
 mod run;

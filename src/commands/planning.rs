@@ -131,19 +131,19 @@ fn probe(name: &str) -> anyhow::Result<rigel_ledger::Probe> {
     })
 }
 
-/// What of a plan this run takes, for its provenance: `slice:m/n`, `block:NAME`, or empty for all.
+/// What of a plan this run takes, for its provenance: `slice:m/n`, `block:NAME;NAME`, or empty for all.
 pub fn part(args: &PlanArgs) -> String {
-    let block = args.block.as_ref().map(|name| format!("block:{name}"));
-    block.or_else(|| args.partition.map(|p| p.to_string())).unwrap_or_default()
+    let blocks = (!args.blocks.is_empty()).then(|| format!("block:{}", args.blocks.join(";")));
+    blocks.or_else(|| args.partition.map(|p| p.to_string())).unwrap_or_default()
 }
 
-/// The pieces of a plan on a device, in this shard or of this block.
+/// The pieces of a plan on a device, in this shard or of these blocks.
 pub fn pieces(args: &PlanArgs, planned: &Planned) -> Vec<Piece> {
     let expansion = Expansion::new(&planned.plan, planned.device.as_ref());
     let pieces = expansion.pieces();
     let takes = |i: usize, piece: &Piece| {
         args.partition.is_none_or(|shard| shard.takes(i))
-            && args.block.as_ref().is_none_or(|name| piece.name() == *name)
+            && (args.blocks.is_empty() || args.blocks.contains(&piece.name()))
     };
     pieces.into_iter().enumerate().filter(|(i, piece)| takes(*i, piece)).map(|(_, piece)| piece).collect()
 }

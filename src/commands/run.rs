@@ -26,10 +26,11 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let fail_on = FailOn::new(&args.fail_on)?;
     let mut planned = planning::resolve(&args.plan)?;
     let pieces = planning::pieces(&args.plan, &planned);
-    let nothing = match (&args.plan.block, args.plan.partition) {
-        (Some(_), _) => pieces.is_empty(),
-        (None, Some(_)) => false,
-        (None, None) => pieces.iter().all(|u| matches!(u, rigel_study::pieces::Piece::Absent { .. })),
+    let unknown = list::unknown_blocks(&args.plan, &pieces);
+    let nothing = match (args.plan.blocks.is_empty(), args.plan.partition) {
+        (false, _) => !unknown.is_empty(),
+        (true, Some(_)) => false,
+        (true, None) => pieces.iter().all(|u| matches!(u, rigel_study::pieces::Piece::Absent { .. })),
     };
     if nothing {
         return Err(failure(Exit::NothingSelected, list::nothing(&args.plan, &planned)));
@@ -38,6 +39,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         return list::list(&args.plan);
     }
     list::warn(&planned, &pieces);
+    list::tell_rivals(&planned);
     let out = args.out.clone().unwrap_or_else(|| default_out(args, &planned));
     let provenance = provenance(args, &mut planned);
     if let (RunKind::Measured, Some(load)) = (provenance.kind, provenance.host.busy()) {

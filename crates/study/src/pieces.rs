@@ -47,6 +47,8 @@ pub struct Expansion<'a> {
     pub device: &'a dyn Device,
     /// Offers that the plan and the filter select.
     pub offers: Vec<Offer>,
+    /// Offers beside these without which verdicts about them would have no match or no baseline; see [`crate::rivals`].
+    pub rivals: Vec<Offer>,
 }
 
 impl<'a> Expansion<'a> {
@@ -58,8 +60,10 @@ impl<'a> Expansion<'a> {
                 && (triples.is_empty() || triples.contains(&o.triple))
                 && crate::select::keeps(&plan.select.filter, &o.path, o.triple)
         };
-        let offers = device.offers().into_iter().filter(selected).collect();
-        Expansion { plan, device, offers }
+        let all = device.offers();
+        let offers: Vec<Offer> = all.iter().filter(|o| selected(o)).cloned().collect();
+        let rivals = crate::rivals::rivals(plan, &all, &offers);
+        Expansion { plan, device, offers, rivals }
     }
 
     /// Whether the plan and the filter select something of this path, triple and name.
@@ -70,9 +74,13 @@ impl<'a> Expansion<'a> {
             && crate::select::keeps(&select.filter, &format!("{path} {name}"), triple)
     }
 
-    /// The offers that can be tried here.
-    pub fn present(&self) -> impl Iterator<Item = &Offer> {
-        self.offers.iter().filter(|o| o.absent.is_empty())
+    /// The offers that can be timed here, in the order of the device: the selected ones, and their rivals where verdicts are asked.
+    pub fn timed(&self) -> Vec<&Offer> {
+        let all = self.device.offers();
+        let place = |offer: &Offer| all.iter().position(|o| (&o.path, o.triple) == (&offer.path, offer.triple));
+        let mut timed: Vec<&Offer> = self.offers.iter().chain(&self.rivals).filter(|o| o.absent.is_empty()).collect();
+        timed.sort_by_key(|offer| place(offer));
+        timed
     }
 
     /// Every piece of the plan's probes, in order. The order decides partitions, so it depends on plan and device only.

@@ -19,7 +19,7 @@
 //! | `ratio.baseline_b` `ratio.baseline_c` `ratio.baseline_d` | the same | rate ÷ baseline |
 //! | `ratio.ceiling_match` | path, triple | ceiling ÷ the match's ceiling |
 //! | `verdict.acceleration` | path, triple | `accelerated`, `same rate`, `slower`, `faster`, `not accelerated`, `emulated`, `undecided`, `undecided: clock states`, … |
-//! | `verdict.win` | path, triple | `win over B, C`, `no win`, `undecided` |
+//! | `verdict.win` | path, triple | `win over B, C`, `no win`, `baseline D`, `undecided` |
 //! | `signal.ceiling` `signal.shootout` `signal.energy` | path | what each of the three signals says, and what it could not see |
 //! | `arithmetic` | path/unit, triple | `exact` or `inexact`; what the model was tested by, or why there is none |
 //! | `arithmetic.model` | the same | `step`, `chain` or `join`; the exact or nearest model in words |
@@ -27,7 +27,7 @@
 //! | `arithmetic.published` | the same | published models that predict every sampled vector |
 //! | `arithmetic.undetermined` | the same | parameters that no input that was tried separates; which |
 //! | `arithmetic.tiles` | the same | tiles executed before validation |
-//! | `arithmetic.composed` | the same | the unit whose steps it is composed of; how, with a witness |
+//! | `arithmetic.composed` | the same | the unit whose steps it is composed of; how, with inputs that show it |
 //! | `operand.a` `operand.b` | the same | significant bits that come through, `bit` |
 //! | `layout` | the same | `exact` or `inexact`; the convention, or what speaks against every map |
 //! | `layout.a` `layout.b` `layout.c` `layout.d` | the same | `linear over F2`, `mixed radix` or `table`; how it covers the operand, its formula |
@@ -62,6 +62,7 @@ use crate::plan::Plan;
 use crate::provenance::Provenance;
 use crate::rows::{CellId, CellRow, FactRow, PowerRow, Probe};
 use crate::units::UnitRecord;
+pub use rails::{PhasePower, phase_powers};
 use rigel_numerics::{Megahertz, Time};
 use row::Subject;
 use std::collections::BTreeSet;

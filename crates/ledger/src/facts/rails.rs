@@ -53,6 +53,42 @@ pub(super) fn of(path: &str, evidence: &Evidence<'_>) -> Result<Vec<Rail>, Strin
     Ok(rails.collect())
 }
 
+/// What one meter read in one window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PhasePower {
+    /// Meter.
+    pub meter: String,
+    /// `idle`, or the id of the cell that was the load.
+    pub phase: String,
+    /// Mean power, W; `None` where the meter's counter stood still in every window: it reads nothing, which is not 0 W.
+    pub watts: Option<f64>,
+}
+
+/// Mean power of every meter of energy or power in every window, meters by name, `idle` first and then in the order taken.
+pub fn phase_powers(rows: &[PowerRow]) -> Vec<PhasePower> {
+    let mut meters: BTreeMap<&str, Vec<&PowerRow>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| matches!(row.unit.as_str(), "J" | "W")) {
+        meters.entry(&row.meter).or_default().push(row);
+    }
+    let mut all = Vec::new();
+    for (meter, mut rows) in meters {
+        rows.sort_by(|a, b| a.time_ns.cmp(&b.time_ns).then_with(|| a.value.total_cmp(&b.value)));
+        let mut phases: Vec<&str> = Vec::new();
+        for row in &rows {
+            if !phases.contains(&row.phase.as_str()) {
+                phases.push(&row.phase);
+            }
+        }
+        phases.sort_by_key(|phase| *phase != "idle");
+        let still = rows.windows(2).all(|two| two[0].value == two[1].value);
+        for phase in phases {
+            let watts = power(&rows, |of| of == phase).filter(|_| !still);
+            all.push(PhasePower { meter: meter.to_owned(), phase: phase.to_owned(), watts });
+        }
+    }
+    all
+}
+
 /// Mean power in W over the phases that `wanted` names: for a counter in J, energy over time between neighbouring
 /// readings of one phase; for a reading in W, the mean. `None` without a reading, or for another unit.
 fn power(rows: &[&PowerRow], wanted: impl Fn(&str) -> bool) -> Option<f64> {

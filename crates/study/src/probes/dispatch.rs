@@ -38,7 +38,7 @@ fn loads(expansion: &Expansion, pieces: &[Piece]) -> Vec<Identity> {
     let mut paths: Vec<&str> = ceilings.iter().map(|cell| cell.path.as_str()).collect();
     paths.dedup();
     let load = |path: &str| {
-        let offers = expansion.present().filter(|offer| offer.path == path && offer.has_ceiling);
+        let offers = expansion.timed().into_iter().filter(|offer| offer.path == path && offer.has_ceiling);
         let fastest = offers.max_by(|a, b| a.rough_rate.total_cmp(&b.rough_rate))?;
         let variants: Vec<&&Identity> =
             ceilings.iter().filter(|cell| cell.path == path && cell.triple == fastest.triple).collect();

@@ -51,7 +51,7 @@ fn recipe_groups(recipes: &[Recipe]) -> Vec<Vec<Recipe>> {
 
 fn ceilings(expansion: &Expansion) -> Vec<Identity> {
     let mut cells = Vec::new();
-    for offer in expansion.present().filter(|o| o.has_ceiling) {
+    for offer in expansion.timed().into_iter().filter(|o| o.has_ceiling) {
         for variant in expansion.device.ceiling_variants(&offer.path, offer.triple) {
             cells.push(Identity {
                 probe: Probe::Throughput,
@@ -71,7 +71,7 @@ fn ceilings(expansion: &Expansion) -> Vec<Identity> {
 
 fn products(expansion: &Expansion, shape: Shape, cache: CacheState, recipes: &[Recipe]) -> Vec<Identity> {
     let mut cells = Vec::new();
-    for offer in expansion.present() {
+    for offer in expansion.timed() {
         for &recipe in recipes {
             cells.push(Identity {
                 probe: Probe::Throughput,
