@@ -36,7 +36,7 @@ fn pieces(expansion: &Expansion) -> Vec<Piece> {
         };
         Some(shapes.clone().into_iter().map(move |shape| Piece::Instruction { cell: cell(shape) }))
     };
-    expansion.present().filter_map(of).flatten().collect()
+    expansion.offers.iter().filter(|offer| offer.absent.is_empty()).filter_map(of).flatten().collect()
 }
 
 /// Recovers the tree of sums of a path's product and looks at row 0 of its batches.
