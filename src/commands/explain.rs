@@ -82,7 +82,7 @@ fn subject(
         let at = fact.shape.map(|s| format!(" at {s}")).unwrap_or_default();
         writeln!(out, "  {:<24} {}", fact.name, wrapped(&format!("{}{at}", told(fact)), INDENT))?;
         // A sentence is clauses joined by `; `: one a line.
-        for clause in fact.words.split("; ").filter(|clause| !clause.is_empty()) {
+        for clause in rigel_report::columns::clauses(&fact.words) {
             let clause = if fact.name == "modes" { readable_times(clause) } else { clause.to_owned() };
             writeln!(out, "{}", faint(&format!("{:CLAUSE$}{}", "", wrapped(&clause, CLAUSE + 2))))?;
         }
