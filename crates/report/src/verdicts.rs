@@ -66,11 +66,12 @@ impl VerdictTable {
 
     pub(crate) fn of(reading: &Reading<'_>) -> Self {
         let incomplete = reading.source.incomplete();
-        let rows = reading.subjects.iter().map(|s| row(reading, *s, incomplete.is_empty())).collect();
+        let lines = reading.subjects.iter().map(|s| row(reading, *s, incomplete.is_empty())).collect();
         let source = reading.source;
-        let parts = rigel_ledger::parts::missing_parts(source.provenance).map(|parts| parts.to_string());
+        let rows = || source.facts.iter().find(|fact| fact.name == "incomplete.rows").map(|fact| fact.words.clone());
+        let parts = rigel_ledger::parts::missing_parts(source.provenance).map(|parts| parts.to_string()).or_else(rows);
         VerdictTable {
-            rows,
+            rows: lines,
             kind: source.kind(),
             matched: source.plan.matches.triple,
             incomplete,
