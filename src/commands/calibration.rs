@@ -139,12 +139,15 @@ pub fn write(dir: &Path, origin: &Origin, tables: &[Table]) -> anyhow::Result<()
     Ok(())
 }
 
+/// Longest file of a calibration that is read, in bytes.
+const LONGEST: u64 = 256 << 20;
+
 /// The Markdown table of a calibration, from its files.
 pub fn markdown(dir: &Path) -> anyhow::Result<String> {
     let path = |name: &str| dir.join(name);
     let unreadable = |name: &str, why: String| failure(Exit::Usage, format!("{}: {why}", path(name).display()));
     let text =
-        std::fs::read_to_string(path("calibration.json")).map_err(|e| unreadable("calibration.json", e.to_string()))?;
+        super::reading::text(&path("calibration.json"), LONGEST).map_err(|e| unreadable("calibration.json", e))?;
     let origin: Origin = serde_json::from_str(&text).map_err(|e| unreadable("calibration.json", e.to_string()))?;
     let lines: Vec<LineRow> = rows(&path("lines.csv"))?;
     let devices: Vec<DeviceRow> = rows(&path("devices.csv"))?;
@@ -197,7 +200,9 @@ pub fn markdown(dir: &Path) -> anyhow::Result<String> {
 
 fn rows<T: for<'a> Deserialize<'a>>(path: &Path) -> anyhow::Result<Vec<T>> {
     let refused = |e: csv::Error| failure(Exit::Usage, format!("{}: {e}", path.display()));
-    let mut reader = csv::Reader::from_path(path).map_err(refused)?;
+    let text = super::reading::text(path, LONGEST)
+        .map_err(|why| failure(Exit::Usage, format!("{}: {why}", path.display())))?;
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
     reader.deserialize().collect::<Result<_, _>>().map_err(refused)
 }
 

@@ -8,7 +8,7 @@ use rigel_ledger::rows::{Work, name_of};
 use rigel_ledger::statistics::{Modality, Mode};
 use rigel_ledger::store::{Run, Samples};
 use rigel_ledger::units::{RowZero, UnitRecord, Vector, files_of, folder};
-use rigel_ledger::{CellId, CellRow, FactRow};
+use rigel_ledger::{CellId, CellRow, FactRow, block_name};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -62,7 +62,7 @@ fn subjects(run: &Run, what: &str) -> BTreeSet<(String, String)> {
     let says = |f: &FactRow| {
         let triple = f.triple.map(|t| t.to_string()).unwrap_or_default();
         let text = format!("{} {triple} {} {}", f.path, f.name, f.value).to_lowercase();
-        words.iter().all(|word| rigel_study::select::begins(&text, word))
+        words.iter().all(|word| rigel_ledger::plan::begins(&text, word))
     };
     let of = |f: &FactRow| (f.path.clone(), f.triple.map(|t| t.to_string()).unwrap_or_default());
     run.facts().iter().filter(|f| says(f)).map(of).collect()
@@ -82,7 +82,7 @@ fn subject(
         let at = fact.shape.map(|s| format!(" at {s}")).unwrap_or_default();
         writeln!(out, "  {:<24} {}", fact.name, wrapped(&format!("{}{at}", told(fact)), INDENT))?;
         // A sentence is clauses joined by `; `: one a line.
-        for clause in fact.words.split("; ").filter(|clause| !clause.is_empty()) {
+        for clause in rigel_report::columns::clauses(&fact.words) {
             let clause = if fact.name == "modes" { readable_times(clause) } else { clause.to_owned() };
             writeln!(out, "{}", faint(&format!("{:CLAUSE$}{}", "", wrapped(&clause, CLAUSE + 2))))?;
         }
@@ -234,7 +234,7 @@ fn ids(evidence: &str) -> impl Iterator<Item = CellId> + '_ {
 /// The command that measures the blocks of some rows again, by the run's own plan, into a directory named after the first. With
 /// products come the ceilings: without them no verdict about a product is decided.
 fn repeat(run: &Run, first: &CellRow, rows: &[&CellRow]) -> String {
-    let base = |row: &CellRow| rigel_study::resume::base(row.block.trim_end_matches('!')).to_owned();
+    let base = |row: &CellRow| block_name::base(row.block.trim_end_matches(block_name::LEFT_OUT)).to_owned();
     let mut blocks: BTreeSet<String> = rows.iter().filter(|row| row.work != Work::Rung).map(|row| base(row)).collect();
     blocks.insert(base(first));
     let products = rows.iter().any(|row| row.work == Work::Gemm);

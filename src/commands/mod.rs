@@ -18,6 +18,7 @@ mod models;
 mod opening;
 mod planning;
 mod published;
+mod reading;
 mod records;
 mod report;
 mod run;

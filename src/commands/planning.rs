@@ -8,7 +8,6 @@ use rigel_ledger::rows::name_of;
 use rigel_ledger::{Plan, Probe};
 use rigel_study::pieces::{Expansion, Piece, offered_probes};
 use rigel_study::{presets, select};
-use std::io::Read;
 use std::path::Path;
 
 /// Longest plan file that is read, in bytes.
@@ -104,16 +103,8 @@ pub fn open(selector: &str) -> anyhow::Result<Box<dyn Device>> {
 
 /// The text of a plan file; a plan takes a few kilobytes, so more than [`LONGEST_PLAN`] is something else.
 fn read_plan(path: &Path) -> Result<String, String> {
-    let name = path.display();
-    let file = std::fs::File::open(path).map_err(|e| format!("cannot read plan {name}: {e}"))?;
-    let mut text = String::new();
-    file.take(LONGEST_PLAN + 1).read_to_string(&mut text).map_err(|e| format!("cannot read plan {name}: {e}"))?;
-    if text.len() as u64 > LONGEST_PLAN {
-        return Err(format!(
-            "plan {name} is longer than {LONGEST_PLAN} bytes, so it is no plan; a run's plan.toml is one"
-        ));
-    }
-    Ok(text)
+    let text = super::reading::text(path, LONGEST_PLAN);
+    text.map_err(|why| format!("cannot read plan {}: {why}; a run's plan.toml is one", path.display()))
 }
 
 fn probe(name: &str) -> anyhow::Result<rigel_ledger::Probe> {

@@ -11,7 +11,7 @@ use rigel_ledger::store::Run;
 use rigel_ledger::units::{Claim, OrderRecord, UnitRecord};
 use rigel_report::{Files, Source, VerdictTable};
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// What stands before the table in a README.
@@ -53,18 +53,8 @@ pub fn renew(readme: &Path, table: &str, [begin, end]: [&str; 2], check: bool) -
 /// The text of a README; what is longer than [`LONGEST`] is none.
 fn text_of(readme: &Path) -> anyhow::Result<String> {
     let unread = |why: String| failure(Exit::Usage, format!("cannot read {}: {why}", readme.display()));
-    if !readme.is_file() {
-        return Err(unread(
-            "there is no such file; name one that has the two lines between which the table goes".to_owned(),
-        ));
-    }
-    let mut text = String::new();
-    let file = std::fs::File::open(readme).map_err(|e| unread(e.to_string()))?;
-    file.take(LONGEST + 1).read_to_string(&mut text).map_err(|e| unread(e.to_string()))?;
-    if text.len() as u64 > LONGEST {
-        return Err(unread(format!("it is longer than {LONGEST} bytes")));
-    }
-    Ok(text)
+    let named = |why| unread(format!("{why}; name one that has the two lines between which the table goes"));
+    super::reading::text(readme, LONGEST).map_err(named)
 }
 
 /// The text with what stands between two markers replaced; `None` where they are not there once each, in that order.

@@ -104,6 +104,8 @@ pub enum Work {
     Conversion,
     /// A product asked for its bits, to see in which order it adds. Has no throughput.
     Product,
+    /// Readings of meters under the loop of a path, where they failed: why a meter or a load left none. Has no throughput.
+    Meter,
 }
 
 /// The identity axes of a cell. Device and process are not part of it.
@@ -119,7 +121,7 @@ pub struct Identity {
     pub triple: Triple,
     /// Extents; none for a ceiling.
     pub shape: Option<Shape>,
-    /// Launch tile, the variant of a ceiling loop, or the name of a unit or conversion.
+    /// Launch tile, the variant of a ceiling loop, or the name of a unit, conversion or meter.
     pub tile: String,
     /// Input recipe; none for a ceiling.
     pub recipe: Option<Recipe>,
@@ -277,7 +279,7 @@ pub struct CellRow {
     /// Extents, `MxNxK`; empty for a ceiling.
     #[schemars(with = "Option<String>")]
     pub shape: Option<Shape>,
-    /// Launch tile, ceiling variant, or name of a unit or conversion.
+    /// Launch tile, ceiling variant, or name of a unit, conversion or meter.
     pub tile: String,
     /// Input recipe; empty for a ceiling.
     pub recipe: Option<Recipe>,

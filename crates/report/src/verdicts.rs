@@ -51,6 +51,8 @@ pub struct VerdictRow {
     pub evidence: Vec<String>,
     /// Whether it was tried on this device; else it is only advertised or absent.
     pub tried: bool,
+    /// Whether it could not be tried here; else a row that was not tried was not asked for.
+    pub absent: bool,
 }
 
 /// Heads of the columns, in the order of [`VerdictRow::columns`].
@@ -64,11 +66,12 @@ impl VerdictTable {
 
     pub(crate) fn of(reading: &Reading<'_>) -> Self {
         let incomplete = reading.source.incomplete();
-        let rows = reading.subjects.iter().map(|s| row(reading, *s, incomplete.is_empty())).collect();
+        let lines = reading.subjects.iter().map(|s| row(reading, *s, incomplete.is_empty())).collect();
         let source = reading.source;
-        let parts = rigel_ledger::parts::missing_parts(source.provenance).map(|parts| parts.to_string());
+        let rows = || source.facts.iter().find(|fact| fact.name == "incomplete.rows").map(|fact| fact.words.clone());
+        let parts = rigel_ledger::parts::missing_parts(source.provenance).map(|parts| parts.to_string()).or_else(rows);
         VerdictTable {
-            rows,
+            rows: lines,
             kind: source.kind(),
             matched: source.plan.matches.triple,
             incomplete,
@@ -139,10 +142,14 @@ impl VerdictTable {
                 self.incomplete.join(", ")
             ));
         }
-        let untried = self.rows.iter().filter(|r| !r.tried).count();
-        if untried > 0 {
-            let pairs = crate::numbers::counted(untried, "pair");
-            notes.push(format!("Not in this table: {pairs} of path and type triple that could not be tried here."));
+        let untried = |absent: bool| self.rows.iter().filter(|r| !r.tried && r.absent == absent).count();
+        for (pairs, why) in
+            [(untried(true), "that could not be tried here"), (untried(false), "that this run did not ask for")]
+        {
+            if pairs > 0 {
+                let pairs = crate::numbers::counted(pairs, "pair");
+                notes.push(format!("Not in this table: {pairs} of path and type triple {why}."));
+            }
         }
         notes
     }
@@ -243,6 +250,7 @@ fn row(reading: &Reading<'_>, subject: Subject<'_>, complete: bool) -> VerdictRo
         words: words.join("; "),
         evidence,
         tried,
+        absent: absent.is_some() || tally.is_some(),
     }
 }
 

@@ -1,8 +1,8 @@
 //! How many rows, bytes, minutes and how much memory will a plan take, roughly, before anything runs?
 
 use crate::pieces::{Expansion, Piece};
-use crate::sampling::Share;
 use rigel_ledger::rows::{CacheState, Identity, Probe, Work};
+use rigel_ledger::share::Share;
 use rigel_numerics::{Format, Matrix, Operand, Time, Triple};
 use std::collections::HashSet;
 

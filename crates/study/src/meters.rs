@@ -2,13 +2,15 @@
 //!
 //! Ceiling loops are the load: they keep one unit busy and touch no memory. Meters update every millisecond (RAPL) to every
 //! hundred (NVML), so each phase is a window much longer than that and is read [`READINGS`] times; a reading's phase is
-//! `idle` or the id of the cell that ran. Neighbouring readings of one phase give power.
+//! `idle` or the id of the cell that ran. Neighbouring readings of one phase give power. A meter that fails, or a load that
+//! does not run, leaves a cell row that says why.
 
 use crate::climb::Stopped;
-use crate::order::{Event, MeterReading, Stage};
+use crate::order::{Event, Measured, MeterReading, Stage};
 use crate::spent::Spent;
 use rigel_device::{CeilingSpec, Device, Meter};
-use rigel_ledger::rows::{CellId, Identity};
+use rigel_ledger::rows::{CellId, CellRow, Identity, Work};
+use rigel_ledger::{Outcome, Probe};
 use rigel_numerics::Time;
 
 /// Readings of a window, besides the one at its begin.
@@ -30,7 +32,7 @@ pub fn read(
     say: &mut dyn FnMut(Event),
 ) -> Result<(), (usize, Stopped)> {
     let (meters, _) = device.meters();
-    let mut board = Board { meters, readings: Vec::new() };
+    let mut board = Board { meters, readings: Vec::new(), load: cells.first().map(|cell| (0, cell)) };
     if board.meters.is_empty() {
         return Ok(());
     }
@@ -42,15 +44,17 @@ pub fn read(
         board.take(IDLE, say);
     }
     for (index, cell) in cells.iter().enumerate() {
+        board.load = Some((index, cell));
         say(Event::At { cell: index, stage: Stage::Meters });
         if let Err(stopped) = load(device, cell, slice, &mut board, spent, &mut |event| match event {
             Event::At { stage, .. } => say(Event::At { cell: index, stage }),
             other => say(other),
         }) {
-            if stopped.outcome == rigel_ledger::Outcome::DeviceLost {
+            if stopped.outcome == Outcome::DeviceLost {
                 return Err((index, stopped));
             }
-            say(Event::Note(format!("no meter was read under {} {}: {}", cell.path, cell.triple, stopped.reason)));
+            let reason = format!("no meter was read under this load: {}", stopped.reason);
+            say(failed(index, cell, &cell.tile, Stopped::new(stopped.outcome, reason)));
         }
     }
     say(Event::Readings(board.readings));
@@ -62,7 +66,7 @@ fn load(
     device: &mut dyn Device,
     cell: &Identity,
     slice: Time,
-    board: &mut Board,
+    board: &mut Board<'_>,
     spent: &mut Spent,
     say: &mut dyn FnMut(Event),
 ) -> Result<(), Stopped> {
@@ -82,16 +86,31 @@ fn load(
     Ok(())
 }
 
-/// The meters that still answer, with what they said.
-struct Board {
-    meters: Vec<Box<dyn Meter>>,
-    readings: Vec<MeterReading>,
+/// The row of a meter, or of a load, that left no readings.
+fn failed(index: usize, load: &Identity, name: &str, stopped: Stopped) -> Event {
+    let identity = row_of(load, name);
+    let mut row = CellRow::blank(&identity, 0);
+    (row.outcome, row.reason) = (stopped.outcome, stopped.reason);
+    Event::Cell(Box::new(Measured { cell: index, row, samples: vec![], witness: vec![] }))
 }
 
-impl Board {
+/// The identity of such a row: the load's path and triple, and what failed.
+pub fn row_of(load: &Identity, name: &str) -> Identity {
+    Identity { probe: Probe::Dispatch, work: Work::Meter, tile: name.to_owned(), ..load.clone() }
+}
+
+/// The meters that still answer, with what they said.
+struct Board<'a> {
+    meters: Vec<Box<dyn Meter>>,
+    readings: Vec<MeterReading>,
+    /// The load that runs or, at idle, the one to come; a meter that fails has its row beside it.
+    load: Option<(usize, &'a Identity)>,
+}
+
+impl Board<'_> {
     /// Reads every meter once; one that cannot be read is not asked again.
     fn take(&mut self, phase: &str, say: &mut dyn FnMut(Event)) {
-        let readings = &mut self.readings;
+        let (readings, load) = (&mut self.readings, self.load);
         self.meters.retain_mut(|meter| match meter.read() {
             Ok(reading) => {
                 readings.push(MeterReading {
@@ -104,9 +123,90 @@ impl Board {
                 true
             }
             Err(why) => {
-                say(Event::Note(format!("the meter {} cannot be read any more: {why}", meter.name())));
+                let when = if phase == IDLE { "at idle" } else { "under this load" };
+                let stopped = Stopped::new(Outcome::Failed, format!("it cannot be read any more {when}: {why}"));
+                if let Some((index, cell)) = load {
+                    say(failed(index, cell, meter.name(), stopped));
+                }
                 false
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rigel_device::sim::{SimDevice, Truth};
+    use rigel_ledger::rows::CacheState;
+    use rigel_numerics::{Format, Triple};
+
+    const TRUTH: &str = r#"
+name = "Meters"
+id = "sim-meters"
+version = "1"
+note = "invented"
+cores = 1
+memory_bytes = 1073741824
+[clock]
+reference_mhz = 1000
+[[path]]
+name = "tiled"
+[[path.triple]]
+triple = "f32,f32->f32"
+advertised = true
+source = "invented"
+rate = 1e12
+launch_ns = "2000"
+arithmetic = "chain"
+ceiling = { rate = 1e12, variants = [{ name = "ilp1x1", factor = 1.0 }] }
+[[meter]]
+name = "steady"
+reads = { energy = { idle_w = 20.0, load_w = 120.0 } }
+[[meter]]
+name = "falls"
+fails_after = 14
+reads = { energy = { idle_w = 20.0, load_w = 120.0 } }
+"#;
+
+    fn load(variant: &str) -> Identity {
+        Identity {
+            probe: Probe::Throughput,
+            work: Work::Ceiling,
+            path: "tiled".into(),
+            triple: Triple::new(Format::F32, Format::F32, Format::F32),
+            shape: None,
+            tile: variant.into(),
+            recipe: None,
+            seed: 1,
+            cache: CacheState::None,
+        }
+    }
+
+    #[test]
+    fn a_meter_that_fails_and_a_load_that_does_not_compile_leave_rows_with_their_reasons() {
+        let mut device = SimDevice::new(Truth::parse(TRUTH).unwrap()).unwrap();
+        let (mut rows, mut readings) = (Vec::new(), Vec::new());
+        let loads = [load("ilp1x1"), load("ilp9x9")];
+        let mut hear = |event| match event {
+            Event::Cell(measured) => rows.push((measured.cell, measured.row)),
+            Event::Readings(all) => readings = all,
+            _ => {}
+        };
+        let window = Time::from_seconds(1.0);
+        assert!(read(&mut device, &loads, window, &mut Spent::default(), &mut hear).is_ok());
+        let of = |name: &str| readings.iter().filter(|reading| reading.meter == name).count();
+        assert_eq!((of("steady"), of("falls")), (22, 14));
+        let told: Vec<(usize, &str, Outcome)> =
+            rows.iter().map(|(cell, row)| (*cell, row.tile.as_str(), row.outcome)).collect();
+        assert_eq!(told, [(0, "falls", Outcome::Failed), (1, "ilp9x9", Outcome::RefusedCompile)]);
+        let (falls, refused) = (&rows[0].1, &rows[1].1);
+        assert!(
+            falls.reason.contains("under this load") && falls.reason.contains("after 14 readings"),
+            "{}",
+            falls.reason
+        );
+        assert!(refused.reason.contains("no meter was read under this load"), "{}", refused.reason);
+        assert!(rows.iter().all(|(_, row)| row.work == Work::Meter && row.probe == Probe::Dispatch));
     }
 }

@@ -1,8 +1,8 @@
 //! What are the independent pieces of a campaign: climbs and blocks?
 
 use rigel_device::{Device, Offer};
-use rigel_ledger::Plan;
-use rigel_ledger::rows::{Identity, Probe, name_of};
+use rigel_ledger::rows::{Identity, Probe};
+use rigel_ledger::{Plan, block_name};
 use rigel_numerics::Triple;
 
 /// A piece of a campaign that runs whole on one device, in its own worker processes.
@@ -54,24 +54,16 @@ pub struct Expansion<'a> {
 impl<'a> Expansion<'a> {
     /// Selects the offers of `device` by the plan's `select`.
     pub fn new(plan: &'a Plan, device: &'a dyn Device) -> Self {
-        let selected = |o: &Offer| {
-            let (paths, triples) = (&plan.select.paths, &plan.select.triples);
-            (paths.is_empty() || paths.contains(&o.path))
-                && (triples.is_empty() || triples.contains(&o.triple))
-                && crate::select::keeps(&plan.select.filter, &o.path, o.triple)
-        };
         let all = device.offers();
-        let offers: Vec<Offer> = all.iter().filter(|o| selected(o)).cloned().collect();
-        let rivals = crate::rivals::rivals(plan, &all, &offers);
+        let selected = |o: &&Offer| plan.select.takes(&o.path, o.triple, "");
+        let offers: Vec<Offer> = all.iter().filter(selected).cloned().collect();
+        let rivals = crate::rivals::rivals(plan, &all);
         Expansion { plan, device, offers, rivals }
     }
 
     /// Whether the plan and the filter select something of this path, triple and name.
     pub fn selects(&self, path: &str, triple: Triple, name: &str) -> bool {
-        let select = &self.plan.select;
-        (select.paths.is_empty() || select.paths.iter().any(|known| known == path))
-            && (select.triples.is_empty() || select.triples.contains(&triple))
-            && crate::select::keeps(&select.filter, &format!("{path} {name}"), triple)
+        self.plan.select.takes(path, triple, name)
     }
 
     /// The offers that can be timed here, in the order of the device: the selected ones, and their rivals where verdicts are asked.
@@ -119,23 +111,17 @@ impl Piece {
         match self {
             Piece::Block { id, .. } => id.clone(),
             Piece::Climb { cells } => match cells.first() {
-                Some(c) => climb_block(&c.path, c.triple),
+                Some(c) => block_name::ladder(&c.path, c.triple),
                 None => "ladder".into(),
             },
-            Piece::Meters { .. } => "meters".into(),
-            Piece::Instruction { cell: Identity { probe: Probe::Order, path, triple, tile, shape, .. } } => {
-                let shape = shape.map(|shape| shape.to_string()).unwrap_or_default();
-                format!("order/{path}/{triple}/{tile}/{shape}")
+            Piece::Meters { .. } => block_name::METERS.into(),
+            Piece::Instruction { cell: Identity { probe: Probe::Order, path, triple, shape: Some(shape), .. } } => {
+                block_name::order(path, *triple, *shape)
             }
-            Piece::Instruction { cell } => format!("{}/{}/{}", name_of(&cell.probe), cell.path, cell.tile),
-            Piece::Absent { cell, .. } => climb_block(&cell.path, cell.triple),
+            Piece::Instruction { cell } => block_name::instruction(cell.probe, &cell.path, &cell.tile),
+            Piece::Absent { cell, .. } => block_name::ladder(&cell.path, cell.triple),
         }
     }
-}
-
-/// The block id of a path's and triple's ladder.
-pub fn climb_block(path: &str, triple: Triple) -> String {
-    format!("ladder/{path}/{triple}")
 }
 
 /// The probes a plan may name today.

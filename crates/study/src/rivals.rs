@@ -4,44 +4,14 @@
 //! selected join the blocks, and no ladder of theirs is climbed. Only what exists on the device can join.
 
 use rigel_device::Offer;
-use rigel_ledger::{Plan, Probe};
-use rigel_numerics::Triple;
+use rigel_ledger::Plan;
+use rigel_ledger::rivals::Offered;
 
-/// Of `all` offers those that verdicts about `selected` need and that are not selected themselves, in the order of the device.
-///
-/// None where the plan asks neither `throughput` nor `dispatch`: `types` and `clocks` compare nothing.
-pub fn rivals(plan: &Plan, all: &[Offer], selected: &[Offer]) -> Vec<Offer> {
-    let compares = plan.probes.iter().any(|probe| matches!(probe, Probe::Throughput | Probe::Dispatch));
-    if !compares || selected.len() == all.len() {
-        return Vec::new();
-    }
-    let matched = plan.matches.triple;
-    let present =
-        |path: &str, triple: Triple| all.iter().any(|o| o.absent.is_empty() && o.path == path && o.triple == triple);
-    let mut needed: Vec<(String, Triple)> = Vec::new();
-    for offer in selected.iter().filter(|o| o.absent.is_empty()) {
-        // The match on the same path; where that has none, the fastest path of the match, which is known only when all are timed.
-        if present(&offer.path, matched) {
-            needed.push((offer.path.clone(), matched));
-        } else {
-            needed.extend(all.iter().filter(|o| o.triple == matched).map(|o| (o.path.clone(), matched)));
-        }
-        // B and C run the same triple where they can, else the match; D runs the match.
-        for path in [&plan.baselines.b, &plan.baselines.c] {
-            let triple = if present(path, offer.triple) { offer.triple } else { matched };
-            needed.push((path.clone(), triple));
-        }
-        needed.push((plan.baselines.d.clone(), matched));
-        // The scalar roofline is the first of the three signals of `dispatch`.
-        if plan.probes.contains(&Probe::Dispatch) {
-            let triple = if present(&offer.path, matched) { matched } else { offer.triple };
-            needed.push((plan.baselines.a.clone(), triple));
-        }
-    }
-    let is = |o: &Offer, (path, triple): &(String, Triple)| o.path == *path && o.triple == *triple;
-    let is_selected = |o: &Offer| selected.iter().any(|s| (&s.path, s.triple) == (&o.path, o.triple));
-    let joins = |o: &&Offer| o.absent.is_empty() && needed.iter().any(|need| is(o, need)) && !is_selected(o);
-    all.iter().filter(joins).cloned().collect()
+/// Of `all` offers those that verdicts about the selected ones need and that are not selected themselves, in the order of the
+/// device; the rule is the ledger's, since whoever reads a run asks it too.
+pub fn rivals(plan: &Plan, all: &[Offer]) -> Vec<Offer> {
+    let offered: Vec<Offered<'_>> = all.iter().map(|o| (o.path.as_str(), o.triple, o.absent.is_empty())).collect();
+    rigel_ledger::rivals::rivals(plan, &offered).into_iter().map(|place| all[place].clone()).collect()
 }
 
 #[cfg(test)]

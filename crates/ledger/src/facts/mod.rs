@@ -4,7 +4,9 @@
 //!
 //! | name | subject | value, unit, interval |
 //! | --- | --- | --- |
-//! | `incomplete` | the run | `provenance` or `devices`: why no verdict is given; `parts`: verdicts stand on a part of the plan, and which is in the words of each |
+//! | `incomplete` | the run | `provenance` or `devices`: why no verdict is given |
+//! | `incomplete.parts` | the run | `yes`: verdicts stand on some shards or blocks of the plan, and the words of each name those that are missing |
+//! | `incomplete.rows` | the run | rows that plan and offers ask for and that are not here; how many of how many, by block |
 //! | `rung.advertised` `rung.compiles` `rung.loads` `rung.runs` `rung.right` `rung.faster` | path, triple | `yes`, `no` or `not tried`; the reason in words |
 //! | `ceiling` | path, triple | rate of the accepted ceiling loop, `op/s` |
 //! | `ceiling.per_clock` | path, triple | the same per core-clock cycle over all cores, `op/cycle` |
@@ -57,6 +59,7 @@ mod row;
 mod units;
 mod verdicts;
 
+use crate::asked::Asked;
 use crate::parts::missing_parts;
 use crate::plan::Plan;
 use crate::provenance::Provenance;
@@ -132,13 +135,20 @@ pub fn derive(evidence: &Evidence<'_>) -> Vec<FactRow> {
     facts.extend(bench.facts(complete));
     facts.extend(ladder::facts(&index, evidence, &bench));
     facts.extend(places::facts(&bench, evidence, complete));
-    if let Some(missing) = missing_parts(evidence.provenance) {
+    let parts = missing_parts(evidence.provenance);
+    let short = Asked::new(evidence.plan, evidence.provenance).short(evidence.cells);
+    if let Some(missing) = parts.as_ref().map(ToString::to_string).or_else(|| short.words()) {
         for fact in facts.iter_mut().filter(|fact| fact.name.starts_with("verdict.")) {
             let joint = if fact.words.is_empty() { "" } else { "; " };
             fact.words.push_str(&format!("{joint}not of the whole plan: {missing}"));
         }
+    }
+    if let Some(missing) = parts {
         let words = format!("{missing}; verdicts stand on the blocks that are here");
         facts.push(Subject::run(Probe::Types).word("incomplete.parts", "yes", words, &[]));
+    }
+    if let Some(words) = short.words() {
+        facts.push(Subject::run(Probe::Types).word("incomplete.rows", short.total(), words, &[]));
     }
     row::sort(&mut facts);
     facts

@@ -1,7 +1,7 @@
 //! Which power rails moved, under a known load and under a path?
 
 use super::Evidence;
-use crate::rows::{CellId, PowerRow};
+use crate::rows::{CellId, PowerRow, Work};
 use crate::verdict::{Coverage, Rail};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -17,7 +17,11 @@ pub(super) fn of(path: &str, evidence: &Evidence<'_>) -> Result<Vec<Rail>, Strin
     let is_rail = |row: &&PowerRow| matches!(row.unit.as_str(), "J" | "W");
     if !evidence.power.iter().any(|row| is_rail(&row)) {
         let missing = evidence.provenance.iter().flat_map(|record| &record.device.missing_meters);
-        let mut reasons: Vec<String> = missing.map(|meter| format!("{}: {}", meter.name, meter.reason)).collect();
+        let failed = evidence.cells.iter().filter(|row| row.work == Work::Meter);
+        let mut reasons: Vec<String> = missing
+            .map(|meter| format!("{}: {}", meter.name, meter.reason))
+            .chain(failed.map(|row| format!("{}: {}", row.tile, row.reason)))
+            .collect();
         reasons.sort();
         reasons.dedup();
         return Err(if reasons.is_empty() {

@@ -21,7 +21,7 @@ pub(super) const ENTRY: ProbeEntry = ProbeEntry {
 fn pieces(expansion: &Expansion) -> Vec<Piece> {
     let shapes = expansion.plan.order.clone().map(|axes| axes.shapes).unwrap_or_default();
     let of = |offer: &Offer| {
-        let tile = expansion.device.tiles(&offer.path, offer.triple).into_iter().next()?;
+        let tile = expansion.device.tiles(&offer.path, offer.triple).into_iter().next().unwrap_or_default();
         let (path, triple, seed) = (offer.path.clone(), offer.triple, expansion.plan.seed);
         let cell = move |shape| Identity {
             probe: Probe::Order,
@@ -34,9 +34,9 @@ fn pieces(expansion: &Expansion) -> Vec<Piece> {
             seed,
             cache: CacheState::None,
         };
-        Some(shapes.clone().into_iter().map(move |shape| Piece::Instruction { cell: cell(shape) }))
+        shapes.clone().into_iter().map(move |shape| Piece::Instruction { cell: cell(shape) })
     };
-    expansion.offers.iter().filter(|offer| offer.absent.is_empty()).filter_map(of).flatten().collect()
+    expansion.offers.iter().filter(|offer| offer.absent.is_empty()).flat_map(of).collect()
 }
 
 /// Recovers the tree of sums of a path's product and looks at row 0 of its batches.
