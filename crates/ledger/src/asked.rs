@@ -100,7 +100,7 @@ impl<'a> Asked<'a> {
             processes.get(&(key, tile)).map_or(0, |found| found.range(..last).count())
         };
         for (&(path, triple), offer) in &self.offers {
-            for shape in self.orders(offer) {
+            for &shape in self.orders(offer) {
                 let key = Key { work: Work::Product, path, triple, shape: Some(shape), recipe: None, cache: None };
                 short.count(block_name::order(path, triple, shape), 1, there(key, "", 1));
             }
