@@ -88,9 +88,8 @@ fn write_plan(plan: &Plan, out: &mut String) -> std::fmt::Result {
     writeln!(out, "\n[throughput]\nshapes = {}", list(shapes.iter().map(Shape::to_string)))?;
     writeln!(out, "recipes = {}", list(recipes.iter().map(|recipe| recipe.name().to_owned())))?;
     writeln!(out, "caches = {}\nceilings = {ceilings}", list(caches.iter().map(name_of)))?;
-    match units {
-        Some(UnitsAxes { validation }) => writeln!(out, "\n[units]\nvalidation = {validation}")?,
-        None => {}
+    if let Some(UnitsAxes { validation }) = units {
+        writeln!(out, "\n[units]\nvalidation = {validation}")?;
     }
     match order {
         Some(OrderAxes { shapes }) => {

@@ -1,6 +1,7 @@
 //! Do records of units survive their files, and do their own numbers speak against every edit?
 
 use rigel_ledger::plan::{OrderAxes, Plan, UnitsAxes};
+use rigel_ledger::provenance::{OfferRecord, RunKind};
 use rigel_ledger::rows::{CacheState, CellId, CellRow, Identity, Outcome, Probe, Work};
 use rigel_ledger::store::{Run, RunWriter, StoreError, merge};
 use rigel_ledger::units::{
@@ -9,7 +10,7 @@ use rigel_ledger::units::{
     drawn_launch, drawn_pairs, drawn_row, files_of, flaws, sampled_codes,
 };
 use rigel_ledger::verify::verify;
-use rigel_ledger::{Provenance, facts, provenance::RunKind};
+use rigel_ledger::{Provenance, facts};
 use rigel_numerics::arithmetic::{Distribution, Evaluator, library};
 use rigel_numerics::conversion::NamedConversion;
 use rigel_numerics::layout::{csv, fragments};
@@ -227,8 +228,8 @@ fn all() -> Vec<UnitRecord> {
         arithmetic("f32 fma ascending", "fma"),
         layout(),
         conversion(),
-        order("f32,f32->f32", Some("0..3 +4 4..7 +5 8..11 +5 12..15 +5")),
-        order("u8,i8->i32", None),
+        order(ORDERS[0], Some("0..3 +4 4..7 +5 8..11 +5 12..15 +5")),
+        order(ORDERS[1], None),
     ]
 }
 
@@ -238,10 +239,28 @@ fn plan() -> Plan {
     Plan { seed: SEED, probes, units: Some(UnitsAxes::default()), order: Some(order), ..Plan::planted("units") }
 }
 
+/// Type triples of the path whose orders are asked.
+const ORDERS: [&str; 2] = ["f32,f32->f32", "u8,i8->i32"];
+
+fn offer(triple: &str) -> OfferRecord {
+    let empty = String::new;
+    OfferRecord {
+        path: "tiled".into(),
+        triple: triple.parse().unwrap(),
+        advertised: true,
+        source: empty(),
+        absent: empty(),
+        stated_operations_per_cycle_per_core: None,
+        stated_source: empty(),
+        conversion: empty(),
+    }
+}
+
 /// A sealed run of these records.
 fn sealed(dir: &Path, records: Vec<UnitRecord>, run: &str) -> Result<(), StoreError> {
     let plan = plan();
-    let provenance = Provenance { kind: RunKind::Simulated, ..Provenance::planted(&plan, run) };
+    let mut provenance = Provenance { kind: RunKind::Simulated, ..Provenance::planted(&plan, run) };
+    provenance.device.offers = ORDERS.map(offer).to_vec();
     let mut writer = RunWriter::open(dir, &plan, &provenance)?;
     for record in records {
         let row = row(&record, &provenance);
