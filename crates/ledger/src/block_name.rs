@@ -7,6 +7,7 @@
 //! | `meters` | meters that could not be read, and loads under which none was |
 //! | `gemm/SHAPE/RECIPE/CACHE` | products that are compared; zeros and constants stand with the first recipe of the plan that is neither |
 //! | `PROBE/PATH/NAME` | a unit or conversion |
+//! | `order/PATH/TRIPLE/SHAPE` | the order of the sums of a path's product |
 //! | `BLOCK~1`, `BLOCK~2`, … | the block measured again without a cell that killed its process |
 //! | `BLOCK!` | cells that were left out of it: refused or killed in their pilot, or such culprits |
 
@@ -34,6 +35,11 @@ pub fn products(shape: Shape, recipe: Recipe, cache: CacheState) -> String {
 /// A question about one unit or conversion.
 pub fn instruction(probe: Probe, path: &str, name: &str) -> String {
     format!("{}/{path}/{name}", name_of(&probe))
+}
+
+/// The order of the sums of a path's product; its launch tile is the device's choice.
+pub fn order(path: &str, triple: Triple, shape: Shape) -> String {
+    format!("order/{path}/{triple}/{shape}")
 }
 
 /// The name under which cells that were left out of a block have their rows.
@@ -78,6 +84,7 @@ pub fn of_row(plan: &Plan, row: &CellRow) -> Option<String> {
         Work::Ceiling => CEILINGS.to_owned(),
         Work::Meter => METERS.to_owned(),
         Work::Unit | Work::Conversion => instruction(row.probe, &row.path, &row.tile),
+        Work::Product => order(&row.path, row.triple, row.shape?),
         Work::Gemm => products(row.shape?, first_recipe(plan, row.recipe?), row.cache),
     })
 }

@@ -7,6 +7,7 @@ use crate::plan::*;
 use crate::plan_error::{PlanError, PlanFault};
 use crate::plan_section::{Section, Source};
 use crate::rows::{CacheState, Probe, name_of};
+use rigel_numerics::order::MOST_PRODUCTS;
 use rigel_numerics::{Recipe, Shape, Triple};
 use std::fmt::Write;
 
@@ -17,7 +18,7 @@ const TOML_MAX: u64 = i64::MAX as u64;
 
 impl Plan {
     /// Probes that a plan may name today; the others have their words and places, and no code yet.
-    pub const OFFERED: [Probe; 7] = [
+    pub const OFFERED: [Probe; 8] = [
         Probe::Types,
         Probe::Throughput,
         Probe::Clocks,
@@ -25,6 +26,7 @@ impl Plan {
         Probe::Arithmetic,
         Probe::Layout,
         Probe::Specials,
+        Probe::Order,
     ];
 
     /// Reads a whole plan: every key must be there. `file` is its name in messages.
@@ -56,7 +58,7 @@ impl Plan {
 
 fn write_plan(plan: &Plan, out: &mut String) -> std::fmt::Result {
     let Plan { name, seed, probes, sampling, thresholds, limits, matches, baselines, select, types, .. } = plan;
-    let Plan { throughput, units, .. } = plan;
+    let Plan { throughput, units, order, .. } = plan;
     writeln!(out, "name = {}\nseed = {seed}\nprobes = {}", quoted(name), list(probes.iter().map(name_of)))?;
     let Sampling { processes, repetitions, minimum_repetitions, budget_s, precision, burst, pilot, .. } = sampling;
     let Sampling { bootstrap_resamples, meter_window_s, .. } = sampling;
@@ -86,8 +88,13 @@ fn write_plan(plan: &Plan, out: &mut String) -> std::fmt::Result {
     writeln!(out, "\n[throughput]\nshapes = {}", list(shapes.iter().map(Shape::to_string)))?;
     writeln!(out, "recipes = {}", list(recipes.iter().map(|recipe| recipe.name().to_owned())))?;
     writeln!(out, "caches = {}\nceilings = {ceilings}", list(caches.iter().map(name_of)))?;
-    match units {
-        Some(UnitsAxes { validation }) => writeln!(out, "\n[units]\nvalidation = {validation}"),
+    if let Some(UnitsAxes { validation }) = units {
+        writeln!(out, "\n[units]\nvalidation = {validation}")?;
+    }
+    match order {
+        Some(OrderAxes { shapes }) => {
+            writeln!(out, "\n[order]\nshapes = {}", list(shapes.iter().map(Shape::to_string)))
+        }
         None => Ok(()),
     }
 }
@@ -115,7 +122,8 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
     let table = toml::de::DeTable::parse(text).map_err(|error| {
         source.error(error.span().map_or(0, |span| span.start), PlanFault::Syntax(error.message().to_owned()))
     })?;
-    let sections = ["sampling", "thresholds", "limits", "match", "baselines", "select", "types", "throughput", "units"];
+    let sections =
+        ["sampling", "thresholds", "limits", "match", "baselines", "select", "types", "throughput", "units", "order"];
     let keys: Vec<&'static str> = ["name", "seed", "probes"].into_iter().chain(sections).collect();
     let root = Section::root(source, &table, &keys)?;
     let named = "1 to 64 letters, digits, `.`, `_` or `-`";
@@ -125,7 +133,8 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
     let seed = root.whole("seed", 0..=TOML_MAX, base.map(|b| b.seed))?;
     let probes = root.axis("probes", &names(&Plan::OFFERED), base.map(|b| b.probes.clone()), probe)?;
     let limits = limits(&root, base.map(|b| &b.limits))?;
-    let asks_units = probes.iter().any(|probe| crate::units::folder(*probe).is_some());
+    let asks_units = probes.iter().any(|p| matches!(p, Probe::Arithmetic | Probe::Layout | Probe::Specials));
+    let asks_order = probes.contains(&Probe::Order);
     Ok(Plan {
         name,
         seed,
@@ -139,6 +148,7 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
         types: types(&root, base.map(|b| &b.types))?,
         throughput: throughput(&root, base.map(|b| &b.throughput))?,
         units: units(&root, base.and_then(|b| b.units.as_ref()), asks_units)?,
+        order: order(&root, base.and_then(|b| b.order.as_ref()), asks_order)?,
     })
 }
 
@@ -279,6 +289,19 @@ fn units(root: &Section<'_>, base: Option<&UnitsAxes>, needed: bool) -> Result<O
     Ok(Some(UnitsAxes { validation: s.whole("validation", 1000..=1_000_000_000, base.map(|b| b.validation))? }))
 }
 
+/// The section of the probe `order`; nothing where neither it nor the section is there.
+fn order(root: &Section<'_>, base: Option<&OrderAxes>, needed: bool) -> Result<Option<OrderAxes>, PlanError> {
+    let s = root.open("order", &["shapes"])?;
+    if !s.is_there() && !needed {
+        return Ok(base.cloned());
+    }
+    let parse = |text: &str| {
+        let fits = |s: &Shape| (1..=4096).contains(&s.m) && s.n <= 256 && (2..=MOST_PRODUCTS).contains(&s.k);
+        text.parse().ok().filter(fits).ok_or_else(|| ORDER_SHAPE.to_owned())
+    };
+    Ok(Some(OrderAxes { shapes: s.axis("shapes", ORDER_SHAPE, base.map(|b| b.shapes.clone()), parse)? }))
+}
+
 /// Recipes of which at least one can fail its gate: zeros and constants inherit theirs from such a sibling.
 fn recipes(s: &Section<'_>, fallback: Option<Vec<Recipe>>) -> Result<Vec<Recipe>, PlanError> {
     let known = Recipe::ALL.map(Recipe::name).join(", ");
@@ -292,6 +315,7 @@ fn recipes(s: &Section<'_>, fallback: Option<Vec<Recipe>>) -> Result<Vec<Recipe>
 }
 
 const SHAPE: &str = "MxNxK or one number for a cube, each extent from 1 to 1048576";
+const ORDER_SHAPE: &str = "MxNxK, the largest batch (1 to 4096) x columns (1 to 256) x K (2 to 8192)";
 const TRIPLE: &str = "a type triple such as `f16,f16->f32`";
 const PATH: &str = "a path name of 1 to 64 letters, digits, `.`, `_` or `-`";
 

@@ -47,6 +47,7 @@ impl Plan {
                 ceilings: true,
             },
             units: None,
+            order: None,
         }
     }
 }

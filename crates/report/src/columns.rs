@@ -139,6 +139,26 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// The clauses of a sentence that the ledger wrote: parted by `; ` outside parentheses.
+pub fn clauses(words: &str) -> Vec<&str> {
+    let mut clauses = Vec::new();
+    let (mut start, mut depth) = (0, 0_usize);
+    for (at, c) in words.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ';' if depth == 0 && words[at..].starts_with("; ") => {
+                clauses.push(&words[start..at]);
+                start = at + 2;
+            }
+            _ => {}
+        }
+    }
+    clauses.push(&words[start..]);
+    clauses.retain(|clause| !clause.is_empty());
+    clauses
+}
+
 /// Texts between spaces; what stands in `[…]` is one of them, for an interval is read at once.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
@@ -192,6 +212,16 @@ mod tests {
         assert_eq!(wrap("gemm/512x512x512/near-normal/warm", 14), ["gemm/", "512x512x512/", "near-normal/", "warm"]);
         assert_eq!(wrap("", 9), [""]);
         assert_eq!(wrap("\u{1b}[32myes\u{1b}[0m no", 6), ["\u{1b}[32myes\u{1b}[0m no"]);
+    }
+
+    #[test]
+    fn clauses_part_outside_parentheses() {
+        assert_eq!(
+            clauses("energy: none (no counter; no module); a 1.0"),
+            ["energy: none (no counter; no module)", "a 1.0"]
+        );
+        assert_eq!(clauses(""), [""; 0]);
+        assert_eq!(clauses("odd) (a; b"), ["odd) (a; b"]);
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub struct VerdictRow {
     pub evidence: Vec<String>,
     /// Whether it was tried on this device; else it is only advertised or absent.
     pub tried: bool,
+    /// Whether it could not be tried here; else a row that was not tried was not asked for.
+    pub absent: bool,
 }
 
 /// Heads of the columns, in the order of [`VerdictRow::columns`].
@@ -140,10 +142,14 @@ impl VerdictTable {
                 self.incomplete.join(", ")
             ));
         }
-        let untried = self.rows.iter().filter(|r| !r.tried).count();
-        if untried > 0 {
-            let pairs = crate::numbers::counted(untried, "pair");
-            notes.push(format!("Not in this table: {pairs} of path and type triple that could not be tried here."));
+        let untried = |absent: bool| self.rows.iter().filter(|r| !r.tried && r.absent == absent).count();
+        for (pairs, why) in
+            [(untried(true), "that could not be tried here"), (untried(false), "that this run did not ask for")]
+        {
+            if pairs > 0 {
+                let pairs = crate::numbers::counted(pairs, "pair");
+                notes.push(format!("Not in this table: {pairs} of path and type triple {why}."));
+            }
         }
         notes
     }
@@ -244,6 +250,7 @@ fn row(reading: &Reading<'_>, subject: Subject<'_>, complete: bool) -> VerdictRo
         words: words.join("; "),
         evidence,
         tried,
+        absent: absent.is_some() || tally.is_some(),
     }
 }
 

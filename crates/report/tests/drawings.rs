@@ -117,7 +117,7 @@ fn meters_are_drawn_where_they_were_read_and_one_that_stands_still_has_no_power(
     let load = run.cells.iter().find(|row| row.work == Work::Ceiling || row.work == Work::Gemm).unwrap();
     let reading = |meter: &str, phase: &str, ms: u64, value: f64| PowerRow {
         meter: meter.to_owned(),
-        time_ns: Time(ms * 1_000_000),
+        time_ns: Time::from_seconds(ms as f64 / 1e3),
         value,
         unit: "J".to_owned(),
         phase: phase.to_owned(),

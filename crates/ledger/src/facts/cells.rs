@@ -55,7 +55,7 @@ impl<'a> Index<'a> {
             }
             match row.work {
                 Work::Rung => index.rungs.entry((&row.path, row.triple)).or_default().push(row),
-                Work::Unit | Work::Conversion | Work::Meter => {}
+                Work::Unit | Work::Conversion | Work::Product | Work::Meter => {}
                 Work::Ceiling | Work::Gemm => timed.entry(row.cell).or_default().push(row),
             }
         }

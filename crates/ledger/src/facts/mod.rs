@@ -38,6 +38,9 @@
 //! | `conversion` | path/name, triple | `exact` or `inexact`; the rule in words |
 //! | `conversion.deviating` | the same | codes that the rule does not explain ÷ codes converted; the first of them |
 //! | `conversion.nan` | the same | words that NaN codes became |
+//! | `order` | path/launch tile, triple, shape | `exact` or `inexact`: the tree of sums over K in words, or why there is none; the shape is the largest batch × columns × K |
+//! | `order.dots` | the same | dot products computed for the tree |
+//! | `order.batch` | the same | `independent` or `dependent`: whether the bits of row 0 change with the rows it rides with, and where |
 //! | `verdict.where` | path | `shader cores`, `dedicated unit` or `undetermined`; the words begin with `k of 3 signals` |
 //!
 //! A cell that was `wrong` or `mistrusted` in any process enters no fact but the ladder. A cell that crashed in one

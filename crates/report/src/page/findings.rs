@@ -79,7 +79,7 @@ fn where_it_runs(signals: &[&FactRow]) -> String {
 
 /// The clauses of a sentence, each on a line of its own: a comparison of several sizes is read line by line.
 fn clauses(words: &str) -> String {
-    let all: Vec<&str> = words.split("; ").filter(|clause| !clause.is_empty()).collect();
+    let all = crate::columns::clauses(words);
     let mut lines: Vec<String> =
         all.iter().take(CLAUSES).map(|clause| format!("<li>{}</li>", markup(clause))).collect();
     if all.len() > CLAUSES {

@@ -8,6 +8,7 @@ pub(crate) mod arithmetic;
 mod clocks;
 mod dispatch;
 pub(crate) mod layout;
+pub(crate) mod order;
 pub(crate) mod specials;
 mod throughput;
 mod types;
@@ -34,4 +35,5 @@ pub const PROBES: &[ProbeEntry] = &[
     arithmetic::ENTRY,
     layout::ENTRY,
     specials::ENTRY,
+    order::ENTRY,
 ];
