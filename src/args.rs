@@ -108,7 +108,8 @@ Examples:
   rigel list throughput --axis shape=512,1024   one probe, other shapes")]
 pub struct PlanArgs {
     /// Probes that take part [default: those of the plan]: types (what runs and is right), throughput (rates),
-    /// clocks (clock states), dispatch (where it runs); of single instructions arithmetic, layout, specials (conversions).
+    /// clocks (clock states), dispatch (where it runs); of single instructions arithmetic, layout,
+    /// specials (conversions); of long sums order.
     pub probes: Vec<String>,
     /// Device: cpu, sim:NAME (`rigel devices` lists them), or sim:FILE.toml.
     #[arg(short, long, default_value = "cpu", env = "RIGEL_DEVICE")]
@@ -307,7 +308,7 @@ pub struct ReportArgs {
     #[arg(required_unless_present = "published")]
     pub run: Option<PathBuf>,
     /// Where the page goes [default: RUN/report.html].
-    #[arg(short, long)]
+    #[arg(short, long, requires = "run")]
     pub out: Option<PathBuf>,
     /// Also renew the findings table of this Markdown file, between `<!-- rigel findings: begin -->` and
     /// `<!-- rigel findings: end -->`; with --published that study's table, between `<!-- rigel published: begin -->`
@@ -318,7 +319,7 @@ pub struct ReportArgs {
     #[arg(long, value_enum, value_name = "STUDY")]
     pub published: Option<Study>,
     /// With --published: how to print.
-    #[arg(long, value_enum, default_value = "table", requires = "published", env = "RIGEL_FORMAT")]
+    #[arg(long, value_enum, default_value = "table", env = "RIGEL_FORMAT")]
     pub format: Format,
     /// Write nothing; end with code 1 if any file differs by a byte.
     #[arg(long)]

@@ -55,7 +55,7 @@ fn what_is_no_model_is_said_plainly() {
     says(&["emit", "model", &write("k.json", model.replace("\"k\": 2", "\"k\": 0").as_bytes())], "k is 0");
     let large = dir.path().join("large.json");
     std::fs::File::create(&large).unwrap().set_len(1 << 34).unwrap();
-    says(&["emit", "model", large.to_str().unwrap()], "at most 16777216 are read");
+    says(&["emit", "model", large.to_str().unwrap()], "longer than 16777216 bytes");
     says(&["emit", "model", dir.path().to_str().unwrap()], "without recovered models");
     says(&["emit", "layout", "no such layout"], "`rigel emit layout` lists the layouts");
     says(&["emit", "layout", &write("layout.csv", b"lane,slot\n")], "line 1");

@@ -76,7 +76,7 @@ def reseal(directory, evidence_of=()):
 
 def records_of(directory, cell):
     """The files of a unit's cell."""
-    return [f"{folder}/{name}" for folder in ("models", "layouts", "conversions")
+    return [f"{folder}/{name}" for folder in ("models", "layouts", "conversions", "orders")
             if os.path.isdir(os.path.join(directory, folder))
             for name in os.listdir(os.path.join(directory, folder)) if f"-{cell}." in name]
 
@@ -385,4 +385,28 @@ FORGED_RECORDS = [
     ("a rule", forged_record("specials", WELL, lambda r: r["rule"].update(overflow="ieee"))),
     ("a converted code", forged_record("specials", WELL, lambda r: r.update(converted=last_code(r["converted"])))),
     ("deviating codes", forged_record("specials", WELL, lambda r: r.update(deviating=4))),
+]
+
+
+def pairwise(record):
+    """Another tree, as its notation is: the counts of the drawn pairs are not those of it."""
+    record["tree"] = "0..63 +64"
+
+
+# The same of an order of sums: products of 64, in fused sums of 16.
+FORGED_ORDERS = [
+    ("a tree", forged_record("order", "64x64", pairwise)),
+    ("a tree in another notation", forged_record("order", "64x64", lambda r: r.update(
+        tree=r["tree"].replace("0..15", "0 1 2..15", 1)))),
+    ("a product that is added twice", forged_record("order", "64x64", lambda r: r.update(
+        tree=r["tree"].replace("16..31", "15..30", 1)))),
+    ("a count of a pair", forged_record("order", "64x64", lambda r: r["met"].__setitem__(7, r["met"][7] + 1))),
+    ("a dropped count", forged_record("order", "64x64", lambda r: r["met"].pop())),
+    ("no products that it was asked by", forged_record("order", "64x64", lambda r: r.update(by=None))),
+    ("a batch beyond the largest", forged_record("order", "64x64", lambda r: r["row_zero"].append(
+        {"from": 25, "d": last_code(r["row_zero"][0]["d"])}))),
+    ("a batch that changes nothing", forged_record("order", "64x64", lambda r: r["row_zero"].append(
+        {"from": 3, "d": r["row_zero"][0]["d"]}))),
+    ("a row of another width", forged_record("order", "64x64", lambda r: r["row_zero"][0].update(d="0"))),
+    ("a claim", forged_record("order", "64x64", lambda r: r.update(claim="inexact"))),
 ]

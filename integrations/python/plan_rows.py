@@ -22,7 +22,7 @@ def takes(select, path, triple, name):
 
 def split(block):
     """(block without `~n`, n)."""
-    match = re.fullmatch(r"(.*)~([0-9]+)", block, re.DOTALL)
+    match = re.fullmatch(r"(.*)~([1-9][0-9]{0,8})", block, re.DOTALL)
     return (match[1], int(match[2])) if match else (block, 0)
 
 
@@ -104,8 +104,9 @@ class Asked:
             return "it is no row that the plan asks for of what the device offers"
         block = self.block_of(cell)
         named = cell.block[:-1] if cell.block.endswith(LEFT_OUT) else split(cell.block)[0]
-        # Names of units are the device's, so one can end as a block that was measured again does.
-        return None if block in (cell.block, named) else f"block is `{cell.block}`; its axes are those of `{block}`"
+        # Only blocks are measured again, or without cells that were left out.
+        fits = cell.block == block or cell.work in ("gemm", "ceiling") and named == block
+        return None if fits else f"block is `{cell.block}`; its axes are those of `{block}`"
 
     def repeated(self, cells):
         """(cell, what is wrong) of names under which blocks were measured again: one a process, the number never falls, and each

@@ -59,6 +59,11 @@ def plan_of(path, text):
     for key, kind in KEYS.items():
         if type(found.get(key)) is not kind or kind is list and not all(type(one) is str for one in found[key]):
             raise Fault(path, None, f"lacks {key.replace('.', ' -> ')}, or it is of another kind than {kind.__name__}")
+    asked = found.get("order.shapes")
+    if "order" in found["probes"] and not (type(asked) is list and asked and all(type(one) is str for one in asked)):
+        raise Fault(path, None, "lacks order -> shapes, or it is no list of shapes")
+    if found["sampling.processes"] < 1 or not (found["types.shapes"] and found["types.recipes"]):
+        raise Fault(path, None, "has no process, or no shape or recipe of types")
     return found
 
 

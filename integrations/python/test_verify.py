@@ -20,7 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import verify
-from corruptions import FORGED, FORGED_RECORDS, SPOILED, edit_cell, reseal, timed
+from corruptions import FORGED, FORGED_ORDERS, FORGED_RECORDS, SPOILED, edit_cell, reseal, timed
 
 ROOT = os.path.dirname(os.path.dirname(HERE))
 # The small one is spoiled. The others show what a run can hold: inherited gates, operands that were cut, refusals.
@@ -31,6 +31,7 @@ RUNS = {
              "--axis", "recipe=near-normal,zeros"],
     "units": ["--preset", "units", "--device", "sim:" + os.path.join(ROOT, "tests", "units.toml"), "--filter", "well",
               "--axis", "validation=6000"],
+    "orders": ["--preset", "orders", "--device", "sim:narrow", "--filter", "mma.sync", "--axis", "order-shape=24x4x64"],
 }
 
 
@@ -111,16 +112,16 @@ class BothVerifiers(unittest.TestCase):
                 self.assertEqual(code, 1, text)
                 shutil.rmtree(directory)
 
-    def test_both_refuse_a_forged_record_of_a_unit(self):
-        for name, spoil in FORGED_RECORDS:
+    def test_both_refuse_a_forged_record_of_a_unit_or_an_order(self):
+        for run, name, spoil in [("units", *forged) for forged in FORGED_RECORDS] + [("orders", *forged) for forged in FORGED_ORDERS]:
             with self.subTest(name):
                 directory = tempfile.mkdtemp(dir=self.folder.name)
-                shutil.copytree(self.run_named("units"), directory, dirs_exist_ok=True)
+                shutil.copytree(self.run_named(run), directory, dirs_exist_ok=True)
                 spoil(directory)
                 for says in (python_says, rust_says):
                     code, text = says(directory)
                     self.assertEqual(code, 1, f"{says.__name__}: {text}")
-                    self.assertTrue(any(folder in text for folder in ("models/", "layouts/", "conversions/")), text)
+                    self.assertTrue(any(folder in text for folder in ("models/", "layouts/", "conversions/", "orders/")), text)
                 shutil.rmtree(directory)
 
     def test_both_refuse_any_changed_byte(self):

@@ -207,6 +207,8 @@ class Records:
             yield "pairs are counted without a tree"
         if tree is not None:
             sums = Sums(tree)
+            if not record["by"] or int(record["by"].split("x")[2]) != k:
+                yield "the tree was asked by products of another K, or of none"
             if sums.products != k:
                 yield "the tree has other products than the shape"
             pairs = pairs_of(k, record["seed"])
@@ -222,32 +224,51 @@ class Records:
 class Sums:
     """A tree of sums, from its postfix notation: numbers are products, `a..b` several of them, `+n` adds the last n."""
 
+    MOST = 8192
+
     def __init__(self, text):
-        self.parent, self.size, leaf, stack = [], [], {}, []
+        self.parent, self.size, self.leaf, stack = [], [], {}, []
+        first, before, was_range = [], None, False
         for word in text.split(" "):
+            found = re.fullmatch(r"(?:\+|(0|[1-9][0-9]{0,8})\.\.)?(0|[1-9][0-9]{0,8})", word)
+            if not found:
+                raise ValueError(f"`{word[:20]}` is no product, no range of products and no sum")
             if word.startswith("+"):
-                count = int(word[1:])
+                count = int(found[2])
                 if not 2 <= count <= len(stack):
                     raise ValueError(f"`{word}` where {len(stack)} values are")
                 children = stack[-count:]
                 del stack[-count:]
+                firsts = [first[child] for child in children]
+                if firsts != sorted(firsts):
+                    raise ValueError("the children of a sum are not in the order of their first products")
                 for child in children:
                     self.parent[child] = len(self.parent)
-                stack.append(len(self.parent))
-                self.size.append(sum(self.size[child] for child in children))
-                self.parent.append(None)
+                self.node(stack, sum(self.size[child] for child in children))
+                first.append(firsts[0])
+                before = None
                 continue
-            first, _, last = word.partition("..")
-            for index in range(int(first), int(last or first) + 1):
-                if index in leaf or index > 1 << 16:
+            low, high = int(found[1] or found[2]), int(found[2])
+            # A range is three products or more, and consecutive products in a row are a range.
+            run = high - low + 1
+            after = before is not None and low == before[1] + 1
+            if found[1] and run < 3 or after and (was_range or found[1] or before[1] > before[0]):
+                raise ValueError("consecutive products are written otherwise than as one range")
+            before, was_range = (before[0], high) if after else (low, high), bool(found[1])
+            for index in range(low, min(high, self.MOST) + 1):
+                if index in self.leaf or index >= self.MOST:
                     raise ValueError(f"product {index} is there twice, or is one of too many")
-                leaf[index] = len(self.parent)
-                stack.append(len(self.parent))
-                self.size.append(1)
-                self.parent.append(None)
-        if len(stack) != 1 or sorted(leaf) != list(range(len(leaf))):
+                self.leaf[index] = len(self.parent)
+                self.node(stack, 1)
+                first.append(index)
+        if len(stack) != 1 or sorted(self.leaf) != list(range(len(self.leaf))):
             raise ValueError("the tree is not one tree over the products 0, 1, …")
-        self.leaf, self.products = leaf, len(leaf)
+        self.products = len(self.leaf)
+
+    def node(self, stack, size):
+        stack.append(len(self.parent))
+        self.parent.append(None)
+        self.size.append(size)
 
     def meet(self, i, j):
         """Products below the lowest sum that has both below it. Parents have larger numbers than their children."""
@@ -259,6 +280,8 @@ class Sums:
 
 def pairs_of(k, seed):
     """The 256 pairs of products that a tree is held against."""
+    if k < 2:
+        return []
     key = mix(mix(seed ^ 0x526967656C210001) + k * G)
     below = lambda n, bound: mix(key + (n + 1) * G) * bound >> 64
     pairs = [(below(2 * n, k), below(2 * n + 1, k - 1)) for n in range(256)]

@@ -24,7 +24,13 @@ const LONGEST: u64 = 16 << 20;
 
 /// Writes or checks the page, renews a table of a README where one is named, and prints a published study where one is.
 pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
-    let Some(dir) = &args.run else { return super::published::print(args, None) };
+    let Some(dir) = &args.run else {
+        if args.check && args.readme.is_none() {
+            let why = "--check compares files: name a run directory, or a Markdown file with --readme";
+            return Err(failure(Exit::Usage, why));
+        }
+        return super::published::print(args, None);
+    };
     let run = super::opening::open(dir)?;
     let out = args.out.clone().unwrap_or_else(|| dir.join("report.html"));
     let write = if args.published.is_some() { rigel_report::page_with_study } else { rigel_report::page };
@@ -139,7 +145,7 @@ fn orders(run: &Run) -> anyhow::Result<()> {
         return Ok(());
     }
     orders.sort_by_key(|order| (order.unit.path.clone(), order.unit.triple, order.unit.shape.k));
-    let mut table = Table::new(&["path", "types", "K", "row 0 in a batch", "order of the sum"]);
+    let mut table = Table::new(&["path", "types", "batch × columns × K", "row 0 in a batch", "order of the sum"]);
     for order in orders {
         let words = if order.claim == Claim::Exact { &order.words } else { &order.why };
         let batch = match order.row_zero.len() {
@@ -147,8 +153,9 @@ fn orders(run: &Run) -> anyhow::Result<()> {
             1 => "independent",
             _ => "dependent",
         };
-        let (unit, k) = (&order.unit, order.unit.shape.k.to_string());
-        table.row([unit.path.clone(), unit.triple.pretty(), k, batch.to_owned(), words.clone()]);
+        let (unit, shape) = (&order.unit, order.unit.shape);
+        let shape = format!("{}×{}×{}", shape.m, shape.n, shape.k);
+        table.row([unit.path.clone(), unit.triple.pretty(), shape, batch.to_owned(), words.clone()]);
     }
     table.print()
 }

@@ -267,6 +267,11 @@ pub trait Device {
     }
     /// Variants of a ceiling loop in order of growing parallelism: neighbours in this list decide the plateau.
     fn ceiling_variants(&self, path: &str, triple: Triple) -> Vec<String>;
+    /// The largest extent up to which products come from the device's own arithmetic; `None` where all do. A software device
+    /// sums its larger ones otherwise, so that their bits say nothing about what was planted.
+    fn own_arithmetic(&self) -> Option<usize> {
+        None
+    }
     /// Compiles a product.
     fn compile(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal>;
     /// Compiles a ceiling loop.

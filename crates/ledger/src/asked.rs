@@ -207,8 +207,9 @@ impl<'a> Asked<'a> {
         }
         let block = block_name::of_row(plan, row)?;
         let named = row.block.strip_suffix(LEFT_OUT).unwrap_or(block_name::base(&row.block));
-        // Names of units are the device's, so one can end as a block that was measured again does.
-        (row.block != block && named != block)
+        // Only blocks are measured again, or without cells that were left out.
+        let compared = matches!(row.work, Work::Gemm | Work::Ceiling);
+        (row.block != block && !(compared && named == block))
             .then(|| format!("block is `{}`; its axes are those of `{block}`", row.block))
     }
 

@@ -64,8 +64,10 @@ pub fn again(id: &str, current: &str) -> String {
 
 fn split(name: &str) -> (&str, u32) {
     match name.rsplit_once('~') {
-        Some((base, n)) if !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()) => {
-            (base, n.parse().unwrap_or(u32::MAX))
+        Some((base, n))
+            if n.bytes().all(|b| b.is_ascii_digit()) && !n.starts_with('0') && (1..=9).contains(&n.len()) =>
+        {
+            (base, n.parse().unwrap_or(0))
         }
         _ => (name, 0),
     }
@@ -102,5 +104,8 @@ mod tests {
         assert_eq!((base(CEILINGS), times_again(CEILINGS)), (CEILINGS, 0));
         assert_eq!(base(&left_out(CEILINGS)), "ceilings!");
         assert_eq!(base("odd~x"), "odd~x");
+        for odd in ["a~0", "a~01", "a~", "a~1234567890"] {
+            assert_eq!((base(odd), times_again(odd)), (odd, 0));
+        }
     }
 }

@@ -199,6 +199,7 @@ fn order(triple: &str, tree: Option<&str>) -> UnitRecord {
         why: String::new(),
         words: String::new(),
         tree,
+        by: Some(Shape::new(32, 32, 16)),
         dots: 30,
         seed: SEED,
         met: met.unwrap_or_default(),
@@ -361,7 +362,7 @@ fn every_edited_value_is_refused_by_the_rest_of_its_record() {
             // The validation's seed is a device's word, as its counts are; the model's own k only fills rows up.
             // So are the dot products of an order, and row 0 of floats.
             let floats = !record.unit().triple.is_integer();
-            let told = ["validation.seed", "model.k", "dots"].iter().any(|t| path.join(".") == *t)
+            let told = ["validation.seed", "model.k", "dots", "by"].iter().any(|t| path.join(".") == *t)
                 || floats && path.join(".") == "row_zero.0.d";
             let Some(edited) = edit(&value, &path).filter(|_| !told) else { continue };
             let said = match &record {

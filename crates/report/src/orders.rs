@@ -6,7 +6,8 @@ use rigel_ledger::units::{Claim, OrderRecord, UnitRecord};
 use std::fmt::Write as _;
 
 /// The heads of the table of orders.
-pub(crate) const HEADS: [&str; 6] = ["path", "types", "K", "launch tile", "order of the sum", "row 0 and its batch"];
+pub(crate) const HEADS: [&str; 6] =
+    ["path", "types", "batch × columns × K", "launch tile", "order of the sum", "row 0 and its batch"];
 
 /// The orders of a run, by path, types and K.
 pub(crate) fn orders<'a>(source: Source<'a>) -> Vec<&'a OrderRecord> {
@@ -23,12 +24,13 @@ pub(crate) fn orders<'a>(source: Source<'a>) -> Vec<&'a OrderRecord> {
 /// One line of the table.
 pub(crate) fn line(record: &OrderRecord) -> [String; 6] {
     let unit = &record.unit;
+    let shape = format!("{}×{}×{}", unit.shape.m, unit.shape.n, unit.shape.k);
     let order = match record.claim {
         Claim::Exact => record.words.clone(),
         Claim::Inexact => format!("none found: {}", record.why),
     };
     let batch = record.dependence().unwrap_or_default();
-    [unit.path.clone(), unit.triple.pretty(), unit.shape.k.to_string(), unit.name.clone(), order, batch]
+    [unit.path.clone(), unit.triple.pretty(), shape, unit.name.clone(), order, batch]
 }
 
 /// The table in Markdown; empty for a run that asked no order.

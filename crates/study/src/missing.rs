@@ -38,7 +38,7 @@ pub fn missing(pieces: &[Piece], rows: &[CellRow], processes: u32) -> Missing {
         let last = match piece {
             Piece::Block { .. } => processes,
             Piece::Climb { .. } | Piece::Absent { .. } | Piece::Instruction { .. } => 1,
-            // Meters leave readings and no rows.
+            // Meters leave readings, and rows only where they failed.
             Piece::Meters { .. } => 0,
         };
         found.rows += piece.rows(processes);

@@ -85,6 +85,10 @@ impl Device for SimDevice {
         path.tiles.iter().find(|t| t.name == tile)?.extents
     }
 
+    fn own_arithmetic(&self) -> Option<usize> {
+        Some(super::arithmetic::SMALL)
+    }
+
     fn ceiling_variants(&self, path: &str, triple: Triple) -> Vec<String> {
         let truth = self.world.borrow().truth.clone();
         let ceiling = truth.find(path, triple).and_then(|f| f.triple.ceiling.as_ref());

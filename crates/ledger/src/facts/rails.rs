@@ -84,7 +84,9 @@ pub fn phase_powers(rows: &[PowerRow]) -> Vec<PhasePower> {
             }
         }
         phases.sort_by_key(|phase| *phase != "idle");
-        let still = rows.windows(2).all(|two| two[0].value == two[1].value);
+        // A counter that never moves counts nothing; a power may well stand still.
+        let counts = rows.iter().all(|row| row.unit == "J");
+        let still = counts && rows.windows(2).all(|two| two[0].value == two[1].value);
         for phase in phases {
             let watts = power(&rows, |of| of == phase).filter(|_| !still);
             all.push(PhasePower { meter: meter.to_owned(), phase: phase.to_owned(), watts });

@@ -221,7 +221,8 @@ fn order(record: &OrderRecord) -> Vec<FactRow> {
     let cells = [record.cell];
     let words = if record.claim == Claim::Exact { &record.words } else { &record.why };
     let mut facts = vec![subject.word("order", name_of(&record.claim), words.clone(), &cells)];
-    let words = format!("of them {} pairs that the finished tree was held against", record.met.len());
+    let by = record.by.map_or(String::new(), |by| format!("by products of {by}; "));
+    let words = format!("{by}of them {} pairs that the finished tree was held against", record.met.len());
     facts.push(subject.number("order.dots", (record.dots as f64, "dot product"), None, words, &cells));
     if let Some(words) = record.dependence() {
         let word = if record.row_zero.len() == 1 { "independent" } else { "dependent" };

@@ -3,10 +3,10 @@
 use super::codes::Codes;
 use super::record::{Claim, Origin, UnitIdentity, Versioned};
 use crate::rows::CellId;
-use rigel_numerics::Triple;
 use rigel_numerics::arithmetic::Distribution;
 use rigel_numerics::order::Tree;
 use rigel_numerics::random::{below, stream};
+use rigel_numerics::{Shape, Triple};
 use serde::{Deserialize, Serialize};
 
 /// Pairs of products that a finished tree is held against.
@@ -34,6 +34,9 @@ pub struct OrderRecord {
     /// The tree in postfix notation: `0..3 +4` is a fused sum of four products.
     #[schemars(with = "Option<String>")]
     pub tree: Option<Tree>,
+    /// Extents of the products by which it was asked, where any was: a library may choose another kernel for others.
+    #[schemars(with = "Option<String>")]
+    pub by: Option<Shape>,
     /// Dot products that were computed for it.
     pub dots: u64,
     /// Seed of the pairs and of the rows.
@@ -105,6 +108,8 @@ impl OrderRecord {
             "an exact claim needs a tree, a tree an exact claim",
         );
         must(!(integers && self.tree.is_some()), "sums of integers have no tree");
+        must(self.by.is_none_or(|by| by.k == shape.k), "the tree was asked by products of another K");
+        must(self.tree.is_none() || self.by.is_some(), "a tree was asked by products");
         match &self.tree {
             None => must(self.met.is_empty(), "pairs are counted without a tree"),
             Some(tree) if tree.root.size() != shape.k => must(false, "the tree has other products than the shape"),

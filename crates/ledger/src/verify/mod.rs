@@ -10,14 +10,14 @@
 //! | evidence | lines of `samples.csv` and `witness.csv` | the digest and the number of repetitions in each cell row |
 //! | statistics | samples | every summary column of each cell row |
 //! | gates | witness elements, their inputs remade from the seed, summed exactly | error, ulps, tolerance, outcome and reason |
-//! | units | models, maps and conversions: their vectors, launches and codes made again from the seed | what the record states; runs with such records only |
+//! | units | models, maps, conversions and orders: their vectors, launches, codes and pairs made again from the seed | what the record states; runs with such records only |
 //! | power | `cells.csv` | each reading once, in order, under `idle` or a ceiling loop |
 //! | facts | plan, provenance, cells, samples, power | `facts.csv`, row by row |
 //!
 //! What it cannot recompute it takes as stated, protected by digests alone: times as the device gave them, witness values,
 //! the output elements that are not in the witness, the planted faults that a gate rejected, `gate_visible`, the
-//! accumulators of a ceiling loop, why sampling stopped; of units the outputs of a model that is not exact, and the counts of the
-//! validation, whose 10⁶ outputs are not kept.
+//! accumulators of a ceiling loop; of units the outputs of a model that is not exact, and the counts of the
+//! validation, whose 10⁶ outputs are not kept; of an order the counts of its pairs and row 0 of floats.
 
 mod asked;
 mod differences;

@@ -33,6 +33,7 @@ pub struct GemmDots<'a> {
     k: usize,
     tile: String,
     ask: &'a mut dyn FnMut(),
+    asked_by: Option<Shape>,
 }
 
 impl<'a> GemmDots<'a> {
@@ -46,7 +47,12 @@ impl<'a> GemmDots<'a> {
         tile: &str,
         ask: &'a mut dyn FnMut(),
     ) -> GemmDots<'a> {
-        GemmDots { device, path: path.to_owned(), triple, k, tile: tile.to_owned(), ask }
+        GemmDots { device, path: path.to_owned(), triple, k, tile: tile.to_owned(), ask, asked_by: None }
+    }
+
+    /// Extents of the products by which dot products were asked; `None` before the first.
+    pub fn asked_by(&self) -> Option<Shape> {
+        self.asked_by
     }
 
     /// D of one product.
@@ -79,6 +85,7 @@ impl DotProducts for GemmDots<'_> {
     fn dots(&mut self, rows: &[Vec<u64>], columns: &[Vec<u64>]) -> Result<Vec<u64>, Fault> {
         let shared = columns.windows(2).all(|pair| pair[0] == pair[1]);
         let (m, n) = if shared { (ROWS, COLUMNS) } else { (DIAGONAL, DIAGONAL) };
+        self.asked_by = Some(Shape::new(m, n, self.k));
         let mut results = Vec::with_capacity(rows.len());
         for (rows, columns) in rows.chunks(m).zip(columns.chunks(m)) {
             let mut a = Matrix::zeroed(self.triple.a, m, self.k);

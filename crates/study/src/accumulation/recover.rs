@@ -13,8 +13,8 @@ pub struct Recovered {
     pub tree: Tree,
     /// Dot products that were computed.
     pub dots: usize,
-    /// Of them those that the finished tree was held against.
-    pub confirmed: usize,
+    /// Products below the lowest sum of each pair that the finished tree was held against, as counted.
+    pub met: Vec<usize>,
 }
 
 /// Why there is no tree.
@@ -105,8 +105,8 @@ pub fn recover(box_: &mut dyn DotProducts, seed: u64) -> Result<Recovered, Unrec
         open = next;
     }
     let tree = Tree { root: built(&sums, 0).unwrap_or(Node::Product(0)) };
-    let confirmed = confirm(box_, &masks, &tree, seed)?;
-    Ok(Recovered { tree, dots: dots + 2 * confirmed, confirmed })
+    let met = confirm(box_, &masks, &tree, seed)?;
+    Ok(Recovered { tree, dots: dots + 2 * met.len(), met })
 }
 
 /// A child of a sum.
@@ -193,18 +193,20 @@ fn built(sums: &[Vec<Child>], root: usize) -> Option<Node> {
     nodes[root].take().map(|(_, node)| node)
 }
 
-/// Holds a tree against pairs drawn at random; gives their number.
-fn confirm(box_: &mut dyn DotProducts, masks: &Masks, tree: &Tree, seed: u64) -> Result<usize, Unrecovered> {
+/// Holds a tree against pairs drawn at random; gives what was counted of each.
+fn confirm(box_: &mut dyn DotProducts, masks: &Masks, tree: &Tree, seed: u64) -> Result<Vec<usize>, Unrecovered> {
     let k = box_.k();
     let pairs = drawn_pairs(k, seed);
     let sizes = masks.sizes(box_, &pairs)?;
     let meetings = tree.meetings();
+    let mut met = Vec::with_capacity(pairs.len());
     for (&(i, j), size) in pairs.iter().zip(sizes) {
         let found = size.ok_or(Unrecovered::NoCount { i, j })?;
         let expected = meetings.size(i, j);
         if found != expected {
             return Err(Unrecovered::Contradicted { i, j, found, expected });
         }
+        met.push(found);
     }
-    Ok(pairs.len())
+    Ok(met)
 }

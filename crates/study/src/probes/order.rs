@@ -8,7 +8,7 @@ use crate::pieces::{Expansion, Piece};
 use rigel_device::{Device, Offer};
 use rigel_ledger::Probe;
 use rigel_ledger::rows::{CacheState, CellId, Identity, Outcome, Work};
-use rigel_ledger::units::{Claim, OrderRecord, SCHEMA, UnitIdentity, drawn_pairs};
+use rigel_ledger::units::{Claim, OrderRecord, SCHEMA, UnitIdentity};
 
 /// The probe's line in the list.
 pub(super) const ENTRY: ProbeEntry = ProbeEntry {
@@ -45,6 +45,10 @@ fn pieces(expansion: &Expansion) -> Vec<Piece> {
 /// The product was refused or failed.
 pub(crate) fn find(device: &mut dyn Device, cell: &Identity, ask: &mut dyn FnMut()) -> Result<OrderRecord, Stopped> {
     let shape = cell.shape.ok_or_else(|| Stopped::new(Outcome::Failed, "an order needs a shape"))?;
+    if let Some(most) = device.own_arithmetic().filter(|&most| shape.m.max(shape.n).max(shape.k) > most) {
+        let why = format!("a software device sums products beyond {most} by another arithmetic than the planted one");
+        return Err(Stopped::new(Outcome::Absent, why));
+    }
     let mut gemm = GemmDots::new(device, &cell.path, cell.triple, shape.k, &cell.tile, ask);
     let found = match recover(&mut gemm, cell.seed) {
         Err(Unrecovered::Fault(fault)) => return Err(fault.into()),
@@ -67,6 +71,7 @@ pub(crate) fn find(device: &mut dyn Device, cell: &Identity, ask: &mut dyn FnMut
         why: String::new(),
         words: String::new(),
         tree: None,
+        by: gemm.asked_by(),
         dots: 0,
         seed: cell.seed,
         met: Vec::new(),
@@ -74,20 +79,17 @@ pub(crate) fn find(device: &mut dyn Device, cell: &Identity, ask: &mut dyn FnMut
     };
     match found {
         Ok(found) => {
-            let meetings = found.tree.meetings();
-            // The tree was held against these very pairs: every count on the device is the tree's.
-            let met = drawn_pairs(shape.k, cell.seed).into_iter().map(|(i, j)| meetings.size(i, j) as u64);
-            record.met = met.collect();
+            record.met = found.met.iter().map(|&size| size as u64).collect();
             (record.tree, record.dots) = (Some(found.tree), found.dots as u64);
         }
         Err(_) if cell.triple.is_integer() => {}
         Err(why) => (record.claim, record.why) = (Claim::Inexact, why.to_string()),
     }
     record.words = record.described();
-    // Integers are taken as exact only where they are: a sum that saturates or is cut on the way is no exact one.
+    // Integers are taken as exact only where they are.
     if cell.triple.is_integer() && !record.sums_are_exact() {
         (record.claim, record.words) = (Claim::Inexact, String::new());
-        record.why = "row 0 is not the exact sum of its integers modulo the width of the output".to_owned();
+        record.why = "row 0 is not the exact sum of its integers".to_owned();
     }
     Ok(record)
 }
