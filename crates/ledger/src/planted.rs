@@ -47,6 +47,8 @@ impl Plan {
                 ceilings: true,
             },
             units: None,
+            fusion: None,
+            power: None,
         }
     }
 }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod catalogue;
+mod costs;
 mod figure;
 mod figures;
 mod kind;

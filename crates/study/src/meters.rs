@@ -1,13 +1,16 @@
-//! What do the device's meters read at idle and under the steady load of each path?
+//! What do the device's meters read at idle and under steady loads?
 //!
-//! Ceiling loops are the load: they keep one unit busy and touch no memory. Meters update every millisecond (RAPL) to every
-//! hundred (NVML), so each phase is a window much longer than that and is read [`READINGS`] times; a reading's phase is
-//! `idle` or the id of the cell that ran. Neighbouring readings of one phase give power.
+//! Loads are ceiling loops, which keep one unit busy and touch no memory, and products that were gated before. Meters update every
+//! millisecond (RAPL) to every hundred (NVML), so each phase is a window much longer than that and is read [`READINGS`] times; a reading's
+//! phase is `idle` or the id of the cell that ran. Neighbouring readings of one phase give power. Where energy is asked, operations
+//! done so far stand beside each reading, and a phase `period` has one reading each time that a meter's value had changed.
 
-use crate::climb::Stopped;
+use crate::climb::{Compiled, Prepared, Stopped};
+use crate::gate::Gatekeeper;
 use crate::order::{Event, MeterReading, Stage};
 use crate::spent::Spent;
-use rigel_device::{CeilingSpec, Device, Meter};
+use rigel_device::{Cache, Device, Meter};
+use rigel_ledger::facts::power::{IDLE, OPERATIONS, PERIOD};
 use rigel_ledger::rows::{CellId, Identity};
 use rigel_numerics::Time;
 
@@ -15,22 +18,35 @@ use rigel_numerics::Time;
 const READINGS: u32 = 10;
 /// Repetitions of a load between two readings, at most.
 const MOST_REPETITIONS: u64 = 1 << 20;
-/// The phase in which nothing runs.
-const IDLE: &str = "idle";
+/// How often a meter is asked whether it changed: every so long, so many times.
+const LOOK: Time = Time(500_000_000);
+const LOOKS: u32 = 6000;
+/// Changes of one meter that are kept.
+const CHANGES: usize = 100;
+
+/// What loads run on.
+pub struct Loads<'a> {
+    /// The device.
+    pub device: &'a mut dyn Device,
+    /// Who makes operands.
+    pub gatekeeper: Gatekeeper,
+    /// Whether operations are counted and update periods measured.
+    pub energy: bool,
+}
 
 /// Reads all meters over one window of idling and one of each cell's load. Without a meter nothing is run.
 ///
 /// # Errors
 /// The index of the cell whose load stopped, when the device does not answer any more.
 pub fn read(
-    device: &mut dyn Device,
+    loads: &mut Loads<'_>,
     cells: &[Identity],
     window: Time,
     spent: &mut Spent,
     say: &mut dyn FnMut(Event),
 ) -> Result<(), (usize, Stopped)> {
-    let (meters, _) = device.meters();
-    let mut board = Board { meters, readings: Vec::new() };
+    let (meters, _) = loads.device.meters();
+    let mut board = Board { meters, readings: Vec::new(), operations: loads.energy.then_some(0.0) };
     if board.meters.is_empty() {
         return Ok(());
     }
@@ -38,45 +54,57 @@ pub fn read(
     board.take(IDLE, say);
     for _ in 0..READINGS {
         say(Event::At { cell: 0, stage: Stage::Meters });
-        spent.wait(|| device.idle(slice));
+        spent.wait(|| loads.device.idle(slice));
         board.take(IDLE, say);
+    }
+    if loads.energy {
+        say(Event::At { cell: 0, stage: Stage::Meters });
+        spent.wait(|| board.periods(loads.device));
     }
     for (index, cell) in cells.iter().enumerate() {
         say(Event::At { cell: index, stage: Stage::Meters });
-        if let Err(stopped) = load(device, cell, slice, &mut board, spent, &mut |event| match event {
-            Event::At { stage, .. } => say(Event::At { cell: index, stage }),
-            other => say(other),
-        }) {
+        if let Err(stopped) = load(loads, (index, cell), slice, &mut board, spent, say) {
             if stopped.outcome == rigel_ledger::Outcome::DeviceLost {
                 return Err((index, stopped));
             }
             say(Event::Note(format!("no meter was read under {} {}: {}", cell.path, cell.triple, stopped.reason)));
         }
+        loads.gatekeeper.forget();
     }
     say(Event::Readings(board.readings));
     Ok(())
 }
 
-/// One window of a cell's ceiling loop.
+/// One window of a cell's load.
 fn load(
-    device: &mut dyn Device,
-    cell: &Identity,
+    loads: &mut Loads<'_>,
+    (index, cell): (usize, &Identity),
     slice: Time,
     board: &mut Board,
     spent: &mut Spent,
     say: &mut dyn FnMut(Event),
 ) -> Result<(), Stopped> {
-    let spec = CeilingSpec { path: cell.path.clone(), triple: cell.triple, variant: cell.tile.clone() };
-    let mut ceiling = device.ceiling(&spec)?;
+    let at = &mut |cell, stage| say(Event::At { cell, stage });
+    let mut prepared = Prepared::new(loads.device, &mut loads.gatekeeper, index, cell, at, spent)?;
+    let operations = prepared.operations().unwrap_or_default() as f64;
     let phase = CellId::of(cell).to_string();
     // The first run warms up and tells how many repetitions fill a slice.
-    let each = spent.run(|| ceiling.run(2))?.iter().map(|sample| sample.time.0).max().unwrap_or(0).max(1);
+    let samples = spent.run(|| match &mut prepared.compiled {
+        Compiled::Ceiling(ceiling) => ceiling.run(2),
+        Compiled::Product { gemm, .. } => gemm.run(2, Cache::Warm),
+    })?;
+    let each = samples.iter().map(|sample| sample.time.0).max().unwrap_or(0).max(1);
     let repetitions = (slice.0 / each).clamp(1, MOST_REPETITIONS) as usize;
-    spent.run(|| ceiling.run(repetitions))?;
+    let mut run = || match &mut prepared.compiled {
+        Compiled::Ceiling(ceiling) => ceiling.repeat(repetitions),
+        Compiled::Product { gemm, .. } => gemm.repeat(repetitions),
+    };
+    spent.load(&mut run)?;
     board.take(&phase, say);
     for _ in 0..READINGS {
-        say(Event::At { cell: 0, stage: Stage::Meters });
-        spent.run(|| ceiling.run(repetitions))?;
+        say(Event::At { cell: index, stage: Stage::Meters });
+        spent.load(&mut run)?;
+        board.did(operations * repetitions as f64);
         board.take(&phase, say);
     }
     Ok(())
@@ -86,14 +114,51 @@ fn load(
 struct Board {
     meters: Vec<Box<dyn Meter>>,
     readings: Vec<MeterReading>,
+    /// Operations so far, where they are counted.
+    operations: Option<f64>,
 }
 
 impl Board {
+    fn did(&mut self, operations: f64) {
+        self.operations = self.operations.map(|before| before + operations);
+    }
+
+    /// Looks at every meter often and keeps a reading each time that its value had changed.
+    fn periods(&mut self, device: &mut dyn Device) {
+        let mut seen: Vec<(Option<f64>, usize)> = vec![(None, 0); self.meters.len()];
+        for _ in 0..LOOKS {
+            device.idle(LOOK);
+            for (meter, (last, changes)) in self.meters.iter_mut().zip(&mut seen) {
+                let Ok(reading) = meter.read() else { continue };
+                let changed = last.is_some_and(|last| last != reading.value);
+                *last = Some(reading.value);
+                if changed && *changes < CHANGES {
+                    *changes += 1;
+                    self.readings.push(MeterReading {
+                        meter: meter.name().to_owned(),
+                        unit: meter.unit().to_owned(),
+                        time: reading.time.0,
+                        value: reading.value,
+                        phase: PERIOD.to_owned(),
+                    });
+                }
+            }
+            if seen.iter().all(|(_, changes)| *changes == CHANGES) {
+                return;
+            }
+        }
+    }
+
     /// Reads every meter once; one that cannot be read is not asked again.
     fn take(&mut self, phase: &str, say: &mut dyn FnMut(Event)) {
         let readings = &mut self.readings;
+        let mut time = None;
         self.meters.retain_mut(|meter| match meter.read() {
             Ok(reading) => {
+                // Operations are counted at the time of the energy that they took.
+                if time.is_none() || meter.unit() == "J" {
+                    time = Some(reading.time.0);
+                }
                 readings.push(MeterReading {
                     meter: meter.name().to_owned(),
                     unit: meter.unit().to_owned(),
@@ -108,5 +173,9 @@ impl Board {
                 false
             }
         });
+        if let (Some(value), Some(time)) = (self.operations, time) {
+            let (meter, unit, phase) = (OPERATIONS.to_owned(), "op".to_owned(), phase.to_owned());
+            readings.push(MeterReading { meter, unit, time, value, phase });
+        }
     }
 }

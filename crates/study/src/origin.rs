@@ -16,6 +16,8 @@ pub struct Binary {
     pub command: Vec<String>,
     /// Shard; empty when undivided.
     pub partition: String,
+    /// Runs that share the device, this one included.
+    pub concurrent: u32,
 }
 
 /// The provenance of a run that starts now.
@@ -44,7 +46,7 @@ pub fn provenance(plan: &Plan, selector: &str, device: &mut dyn Device, binary: 
         host: host(),
         command: binary.command.clone(),
         partition: binary.partition.clone(),
-        concurrent_cells: 1,
+        concurrent_cells: binary.concurrent,
         started,
     }
 }

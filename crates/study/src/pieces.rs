@@ -24,7 +24,7 @@ pub enum Piece {
     Block {
         /// Block id.
         id: String,
-        /// Cells; those of [`rigel_ledger::rows::Work::Gemm`] get their launch tile from a pilot.
+        /// Cells; products get their launch tile from a pilot.
         cells: Vec<Identity>,
     },
     /// One question about one matrix instruction or conversion, alone in a process.
@@ -34,8 +34,12 @@ pub enum Piece {
     },
     /// Meters read at idle and under one steady load a path. It leaves readings and no cell rows.
     Meters {
-        /// The ceiling cells that are the loads.
+        /// The cells that are the loads; products have the launch tile with which they were measured.
         cells: Vec<Identity>,
+        /// Length of each window, s.
+        window_s: f64,
+        /// Whether operations are counted beside the meters, and the meters' update periods are measured.
+        energy: bool,
     },
 }
 
@@ -101,7 +105,7 @@ impl Piece {
     /// Its cells.
     pub fn cells(&self) -> &[Identity] {
         match self {
-            Piece::Climb { cells } | Piece::Block { cells, .. } | Piece::Meters { cells } => cells,
+            Piece::Climb { cells } | Piece::Block { cells, .. } | Piece::Meters { cells, .. } => cells,
             Piece::Absent { cell, .. } | Piece::Instruction { cell } => std::slice::from_ref(cell),
         }
     }

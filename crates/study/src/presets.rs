@@ -11,6 +11,8 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("units", include_str!("presets/units.toml")),
     ("paper", include_str!("presets/paper.toml")),
     ("study", include_str!("presets/study.toml")),
+    ("fusion", include_str!("presets/fusion.toml")),
+    ("power", include_str!("presets/power.toml")),
     ("full", include_str!("presets/full.toml")),
 ];
 
@@ -29,7 +31,7 @@ struct Rivals {
 #[derive(Debug, thiserror::Error)]
 pub enum PresetError {
     /// No preset of that name.
-    #[error("no preset `{0}`; known: quick, units, paper, study, full")]
+    #[error("no preset `{0}`; known: quick, units, paper, study, fusion, power, full")]
     Unknown(String),
     /// No match and baselines are named for that backend.
     #[error("presets name no match and baselines for backend `{0}`; give a plan file that does (`--plan`)")]
@@ -76,7 +78,9 @@ mod tests {
 
     #[test]
     fn unknown_names_are_refused_with_the_known_ones() {
-        assert!(preset("huge", "cpu").unwrap_err().to_string().contains("quick, units, paper, study, full"));
+        assert!(
+            preset("huge", "cpu").unwrap_err().to_string().contains("quick, units, paper, study, fusion, power, full")
+        );
         assert!(preset("quick", "abacus").unwrap_err().to_string().contains("--plan"));
     }
 }

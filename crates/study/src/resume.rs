@@ -4,7 +4,7 @@
 //! block's name with `!` behind it, from the process in which they were left out to the last one. All other rows stand
 //! under its name, or under `name~1`, `name~2`, … after it was measured again without a culprit.
 
-use rigel_ledger::rows::{CellRow, Identity, Work};
+use rigel_ledger::rows::{CellRow, Identity};
 use rigel_ledger::store::{RunWriter, StoreError};
 
 /// The name under which left-out cells of a block have their rows.
@@ -15,7 +15,7 @@ pub fn left_out_block(id: &str) -> String {
 /// Whether a row is one of a block cell. The launch tile of a product is open until its pilot chose it.
 pub fn is_of(cell: &Identity, row: &CellRow) -> bool {
     let mut identity = row.identity();
-    if cell.work == Work::Gemm && cell.tile.is_empty() {
+    if cell.work.is_product() && cell.tile.is_empty() {
         identity.tile.clear();
     }
     identity == *cell

@@ -36,6 +36,12 @@
 //! | `conversion` | path/name, triple | `exact` or `inexact`; the rule in words |
 //! | `conversion.deviating` | the same | codes that the rule does not explain ÷ codes converted; the first of them |
 //! | `conversion.nan` | the same | words that NaN codes became |
+//! | `fusion.time.gemm` `fusion.time.fused-tanh` … | path, triple, shape, recipe, cache | time of a product with what follows it, `us` |
+//! | `fusion.gain.gelu-tanh` `fusion.gain.gelu-erf` | the same | time of the fastest decomposed product over that of the fused one; `win`, `gain`, `no gain` or `undecided` begins the words |
+//! | `fusion.crossing.gelu-tanh` … | path, triple | extent of a cube at which the gain ends, or why there is none |
+//! | `power.idle.METER` `meter.period.METER` | the run | power while nothing runs, `W`; time between updates of a meter, `ms` |
+//! | `power.load.METER` `energy.operation.METER` | path, triple, and shape, recipe, cache of a product | power under a load, `W`; energy of an operation above idle, `pJ` |
+//! | `energy.zeros.METER` | the same, of zeros | energy of an operation on zeros over that on random data |
 //! | `verdict.where` | path | `shader cores`, `dedicated unit` or `undetermined`; the words begin with `k of 3 signals` |
 //!
 //! A cell that was `wrong` or `mistrusted` in any process enters no fact but the ladder. A cell that crashed in one
@@ -45,9 +51,11 @@ mod bench;
 mod ceilings;
 mod cells;
 mod compare;
+mod fusion;
 mod ladder;
 mod modes;
 mod places;
+pub mod power;
 mod products;
 mod rails;
 mod row;
@@ -128,6 +136,8 @@ pub fn derive(evidence: &Evidence<'_>) -> Vec<FactRow> {
     facts.extend(bench.facts(complete));
     facts.extend(ladder::facts(&index, evidence, &bench));
     facts.extend(places::facts(&bench, evidence, complete));
+    facts.extend(fusion::facts(&index, evidence));
+    facts.extend(power::facts(evidence));
     if let Some(missing) = missing_parts(evidence.provenance) {
         for fact in facts.iter_mut().filter(|fact| fact.name.starts_with("verdict.")) {
             let joint = if fact.words.is_empty() { "" } else { "; " };

@@ -44,6 +44,7 @@ pub fn page(source: Source<'_>) -> String {
         out.push_str(&findings::section(&reading, &table));
         out.push_str(&figures(&reading));
     }
+    out.push_str(&crate::costs::sections(source));
     out.push_str(&units::section(source));
     out.push_str(&cells::section(&reading, &table));
     out.push_str(&self_check(&reading));
@@ -90,6 +91,9 @@ fn head(source: Source<'_>) -> String {
         out.push_str(
             "<a href=\"#verdicts\">Verdicts</a><a href=\"#findings\">Findings</a><a href=\"#figures\">Figures</a>",
         );
+    }
+    for costs in crate::costs::all(source) {
+        out.push_str(&format!("<a href=\"#{}\">{}</a>", costs.id, costs.title));
     }
     if !source.units.is_empty() {
         out.push_str("<a href=\"#units\">Units</a>");

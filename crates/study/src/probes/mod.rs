@@ -7,7 +7,9 @@
 pub(crate) mod arithmetic;
 mod clocks;
 mod dispatch;
+mod fusion;
 pub(crate) mod layout;
+mod power;
 pub(crate) mod specials;
 mod throughput;
 mod types;
@@ -34,4 +36,6 @@ pub const PROBES: &[ProbeEntry] = &[
     arithmetic::ENTRY,
     layout::ENTRY,
     specials::ENTRY,
+    fusion::ENTRY,
+    power::ENTRY,
 ];
