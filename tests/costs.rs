@@ -96,7 +96,10 @@ fn a_planted_energy_is_recovered_by_path_and_type() {
     // Planted: 100 W above idle while the device computes at 4.05e12 operations a second.
     let (ceiling, low, high, words) = fact(&run, "power,matmul2d,\"f16,f16->f32\",,", "energy.operation.board");
     assert!((ceiling / (100.0 / 4.05e12 * 1e12) - 1.0).abs() < 0.05, "{ceiling} pJ");
-    assert!(low <= ceiling * 1.01 && ceiling <= high * 1.01 && words.contains("20.0 W of idling subtracted"), "{words}");
+    assert!(
+        low <= ceiling * 1.01 && ceiling <= high * 1.01 && words.contains("20.0 W of idling subtracted"),
+        "{words}"
+    );
     let (zeros, ..) = fact(&run, "power,matmul2d,\"f16,f16->f32\",64x64x64,zeros", "energy.zeros.board");
     assert!((zeros - 1.0).abs() < 0.05, "{zeros}");
     // The planted counter updates every 10 ms of virtual time.

@@ -41,7 +41,8 @@ fn every_path_of_the_processor_finishes_its_products() {
             for shape in [Shape::new(1, 1, 1), Shape::new(33, 31, 17), Shape::new(65, 130, 600)] {
                 let tile = cpu.tiles(&offer.path, offer.triple)[0].clone();
                 let spec = GemmSpec { path: offer.path.clone(), triple: offer.triple, shape, tile };
-                let [fused, apart] = [true, false].map(|fused| outside(&mut cpu, &spec, Epilogue { activation, fused }));
+                let [fused, apart] =
+                    [true, false].map(|fused| outside(&mut cpu, &spec, Epilogue { activation, fused }));
                 assert_eq!((fused.1, apart.1), (0, 0), "{spec:?} {activation}");
                 // The same operations in the same order, wherever they happen.
                 assert_eq!(fused.0, apart.0, "{spec:?} {activation}");

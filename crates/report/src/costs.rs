@@ -97,7 +97,8 @@ fn measure(fact: &FactRow, decimals: usize) -> String {
 }
 
 fn fusion(source: Source<'_>) -> Table {
-    let columns = ["types", "M×N×K", "activation", "path", "#alone, us", "#decomposed, us", "#fused, us", "#gain", "word"];
+    let columns =
+        ["types", "M×N×K", "activation", "path", "#alone, us", "#decomposed, us", "#fused, us", "#gain", "word"];
     let mut table = Table::new(&columns);
     let times: Vec<(&FactRow, &str)> = of(source, Probe::Fusion, "fusion.time.").collect();
     let mut gains: Vec<(&FactRow, &str)> = of(source, Probe::Fusion, "fusion.gain.").collect();
@@ -133,9 +134,7 @@ fn fusion(source: Source<'_>) -> Table {
 fn crossings(source: Source<'_>) -> Table {
     let mut table = Table::new(&["types", "path", "activation", "crossing", "sizes"]);
     for (fact, activation) in of(source, Probe::Fusion, "fusion.crossing.") {
-        let row = || {
-            vec![types(fact), fact.path.clone(), activation.to_owned(), measure(fact, 0), fact.words.clone()]
-        };
+        let row = || vec![types(fact), fact.path.clone(), activation.to_owned(), measure(fact, 0), fact.words.clone()];
         table.push(row);
     }
     table

@@ -175,8 +175,8 @@ fn repetitions(share: &Share, each: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rigel_ledger::rows::Work;
     use rigel_ledger::rows::Probe;
+    use rigel_ledger::rows::Work;
     use rigel_numerics::{Recipe, Shape};
 
     fn cell(path: &str, triple: &str, cache: CacheState) -> Identity {

@@ -102,7 +102,8 @@ impl CudaCeiling {
             Path::MmaSync => blocks * each / 32,
             _ => blocks * each,
         };
-        let operations = executing as u64 * variant.chains as u64 * (steps as u64 * rounds as u64) * instruction.operations;
+        let operations =
+            executing as u64 * variant.chains as u64 * (steps as u64 * rounds as u64) * instruction.operations;
         let start = if steps >= exact { -(exact - 32) } else { 1 };
         // What the compiler must not know: the one that scalar loops add, the nothing that `mma.sync` adds to A.
         let more = match path {

@@ -63,7 +63,10 @@ pub(super) fn facts(evidence: &Evidence<'_>) -> Vec<FactRow> {
             facts.push(run.word(&format!("power.idle.{meter}"), "unavailable", words, &[]));
             continue;
         };
-        let words = "median over slices while nothing ran".to_owned();
+        let known =
+            evidence.provenance.iter().flat_map(|record| &record.device.meters).find(|known| known.name == meter);
+        let covers = known.map_or("unknown", |known| known.coverage.as_str());
+        let words = format!("median over slices while nothing ran; the meter covers: {covers}");
         facts.push(run.number(&format!("power.idle.{meter}"), (idle, "W"), interval, words, &[]));
         let mut energies: BTreeMap<(String, Triple, Option<Shape>, Option<Recipe>), (Energy, CellId)> = BTreeMap::new();
         for (id, rows) in &cells {
