@@ -20,7 +20,7 @@ const READINGS: u32 = 10;
 const MOST_REPETITIONS: u64 = 1 << 20;
 /// How often a meter is asked whether it changed: every so long, so many times.
 const LOOK: Time = Time(500_000_000);
-const LOOKS: u32 = 6000;
+const LOOKS: u32 = 4000;
 /// Changes of one meter that are kept.
 const CHANGES: usize = 100;
 
@@ -123,17 +123,15 @@ impl Board {
         self.operations = self.operations.map(|before| before + operations);
     }
 
-    /// Looks at every meter often and keeps a reading each time that its value had changed.
+    /// Looks at one meter after another, often, and keeps a reading each time that its value had changed.
     fn periods(&mut self, device: &mut dyn Device) {
-        let mut seen: Vec<(Option<f64>, usize)> = vec![(None, 0); self.meters.len()];
-        for _ in 0..LOOKS {
-            device.idle(LOOK);
-            for (meter, (last, changes)) in self.meters.iter_mut().zip(&mut seen) {
-                let Ok(reading) = meter.read() else { continue };
-                let changed = last.is_some_and(|last| last != reading.value);
-                *last = Some(reading.value);
-                if changed && *changes < CHANGES {
-                    *changes += 1;
+        for meter in &mut self.meters {
+            let (mut last, mut changes) = (None, 0);
+            for _ in 0..LOOKS {
+                device.idle(LOOK);
+                let Ok(reading) = meter.read() else { break };
+                if last.replace(reading.value).is_some_and(|last: f64| last != reading.value) {
+                    changes += 1;
                     self.readings.push(MeterReading {
                         meter: meter.name().to_owned(),
                         unit: meter.unit().to_owned(),
@@ -142,9 +140,9 @@ impl Board {
                         phase: PERIOD.to_owned(),
                     });
                 }
-            }
-            if seen.iter().all(|(_, changes)| *changes == CHANGES) {
-                return;
+                if changes == CHANGES {
+                    break;
+                }
             }
         }
     }
