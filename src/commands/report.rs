@@ -30,16 +30,23 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
     if let Some(readme) = &args.readme {
         let old = text_of(readme)?;
         let table = with_source(&run, |source| Ok(rigel_report::findings_markdown(source)))?;
-        let new = renewed(&old, &table, [BEGIN, END]).ok_or_else(|| {
+        let [begin, end] = markers(&old, &directory(run.dir()));
+        let new = renewed(&old, &table, [&begin, &end]).ok_or_else(|| {
             let name = readme.display();
             failure(
                 Exit::Usage,
-                format!("{name} has not the two lines `{BEGIN}` and `{END}`, in that order, once each"),
+                format!("{name} has not the two lines `{begin}` and `{end}`, in that order, once each"),
             )
         })?;
         same &= put(readme, new.as_bytes(), args.check)?;
     }
     Ok(if same { Exit::Fine } else { Exit::CheckFailed })
+}
+
+/// The markers of a run in a page: those that name its directory where the page has them, for a page may hold several runs.
+fn markers(page: &str, directory: &str) -> [String; 2] {
+    let own = ["begin", "end"].map(|which| format!("<!-- rigel findings of {directory}: {which} -->"));
+    if page.contains(&own[0]) { own } else { [BEGIN, END].map(str::to_owned) }
 }
 
 /// The text of a README; what is longer than [`LONGEST`] is none.

@@ -2,6 +2,7 @@
 
 mod distribution;
 mod error;
+mod gains;
 mod ladder;
 mod lane_colour;
 pub(crate) mod layout;
@@ -13,17 +14,19 @@ mod throughput;
 use crate::figure::Drawing;
 use crate::reading::Reading;
 
-/// Every figure of a run's products, in the order of a page. A figure without data says what is missing; a plan that asks
-/// single units alone has none of these.
+/// Every figure of a run's products, in the order of a page. A figure without data says what is missing; a plan that times
+/// no product alone has none of these.
 pub(crate) fn drawings(reading: &Reading<'_>) -> Vec<Drawing> {
-    if !reading.source.asks_products() {
-        return Vec::new();
+    let mut drawings = Vec::new();
+    if reading.source.asks_products() {
+        drawings.extend([
+            throughput::drawing(reading),
+            distribution::drawing(reading),
+            ratios::drawing(reading),
+            ladder::drawing(reading),
+            error::drawing(reading),
+        ]);
     }
-    vec![
-        throughput::drawing(reading),
-        distribution::drawing(reading),
-        ratios::drawing(reading),
-        ladder::drawing(reading),
-        error::drawing(reading),
-    ]
+    drawings.extend(gains::drawing(reading));
+    drawings
 }
