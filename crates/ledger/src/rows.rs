@@ -147,12 +147,11 @@ impl Work {
         }
     }
 
-    /// The work whose pilot chooses the launch tile: an activation does not choose it, and a decomposed product is the plain
-    /// one with another kernel behind it.
+    /// The work whose pilot chooses the launch tile: an activation does not choose it.
     pub const fn piloted_as(self) -> Work {
         match self {
             Work::FusedErf => Work::FusedTanh,
-            Work::DecomposedTanh | Work::DecomposedErf => Work::Gemm,
+            Work::DecomposedErf => Work::DecomposedTanh,
             other => other,
         }
     }

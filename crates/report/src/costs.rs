@@ -97,8 +97,7 @@ fn measure(fact: &FactRow, decimals: usize) -> String {
 }
 
 fn fusion(source: Source<'_>) -> Table {
-    let columns =
-        ["types", "M×N×K", "activation", "path", "#alone, us", "#decomposed, us", "#fused, us", "#gain", "word"];
+    let columns = ["types", "M×N×K", "activation", "path", "#decomposed, us", "#fused, us", "#gain", "word"];
     let mut table = Table::new(&columns);
     let times: Vec<(&FactRow, &str)> = of(source, Probe::Fusion, "fusion.time.").collect();
     let mut gains: Vec<(&FactRow, &str)> = of(source, Probe::Fusion, "fusion.gain.").collect();
@@ -120,7 +119,6 @@ fn fusion(source: Source<'_>) -> Table {
                 fact.shape.map_or_else(String::new, |shape| shape.to_string()),
                 activation.to_owned(),
                 fact.path.clone(),
-                time("gemm", Some(&fact.path)),
                 time(&format!("decomposed-{short}"), None),
                 time(&format!("fused-{short}"), Some(&fact.path)),
                 measure(fact, 3),

@@ -76,10 +76,10 @@ impl Finish {
     /// Definitions in front of a product's kernel.
     fn text(self) -> String {
         match self {
-            Finish::Plain => "#define BIAS\n#define FINISHED(pair, n) (pair)\n".into(),
+            Finish::Plain => "#define BIAS\n#define FINISHED(pair, added) (pair)\n".into(),
             finish => format!(
                 "#define EPILOGUE {}\n{EPILOGUE}#define BIAS , const float* bias\n\
-                 #define FINISHED(pair, n) finished(pair, bias, n)\n",
+                 #define FINISHED(pair, added) finished(pair, added)\n",
                 finish.number()
             ),
         }

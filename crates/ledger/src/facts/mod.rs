@@ -36,7 +36,7 @@
 //! | `conversion` | path/name, triple | `exact` or `inexact`; the rule in words |
 //! | `conversion.deviating` | the same | codes that the rule does not explain ÷ codes converted; the first of them |
 //! | `conversion.nan` | the same | words that NaN codes became |
-//! | `fusion.time.gemm` `fusion.time.fused-tanh` … | path, triple, shape, recipe, cache | time of a product with what follows it, `us` |
+//! | `fusion.time.fused-tanh` `fusion.time.decomposed-tanh` … | path, triple, shape, recipe, cache | time of a product with what follows it, `us` |
 //! | `fusion.gain.gelu-tanh` `fusion.gain.gelu-erf` | the same | time of the fastest decomposed product over that of the fused one; `win`, `gain`, `no gain` or `undecided` begins the words |
 //! | `fusion.crossing.gelu-tanh` … | path, triple | extent of a cube at which the gain ends, or why there is none |
 //! | `power.idle.METER` `meter.period.METER` | the run | power while nothing runs, `W`; time between updates of a meter, `ms` |

@@ -1,8 +1,8 @@
 //! Probe `fusion`: what does an epilogue gain that stays in the registers of the product?
 //!
-//! One block a shape holds, for every path and triple that has them: the product alone, the product with bias and then GELU in a kernel
-//! of its own, and both fused into the kernel that multiplies. On a path of the vendor's library the fused form is the vendor's own
-//! epilogue. What follows is derived in the ledger.
+//! One block a shape holds, for every path and triple that has them: the product with bias and then GELU in a kernel of its own, and
+//! both fused into the kernel that multiplies. On a path of the vendor's library the fused form is the vendor's own epilogue. What
+//! follows is derived in the ledger.
 
 use super::ProbeEntry;
 use crate::pieces::{Expansion, Piece};
@@ -26,20 +26,16 @@ fn pieces(expansion: &Expansion) -> Vec<Piece> {
     axes.shapes.iter().filter_map(block).collect()
 }
 
-/// Products alone first: their pilots choose the launch tiles of the decomposed ones.
 fn cells(expansion: &Expansion, shape: Shape, recipe: Recipe) -> Vec<Identity> {
     let axes = expansion.plan.fusion.clone().unwrap_or_default();
     let mut cells = Vec::new();
     for work in Work::PRODUCTS {
         for offer in expansion.present() {
             let epilogues = expansion.device.epilogues(&offer.path, offer.triple);
-            let has = match work.activation() {
-                None => !epilogues.is_empty(),
-                Some(activation) => {
-                    axes.activations.contains(&activation)
-                        && epilogues.iter().any(|e| e.activation == activation && e.fused == work.is_fused())
-                }
-            };
+            let has = work.activation().is_some_and(|activation| {
+                axes.activations.contains(&activation)
+                    && epilogues.iter().any(|e| e.activation == activation && e.fused == work.is_fused())
+            });
             if has {
                 cells.push(Identity {
                     probe: Probe::Fusion,

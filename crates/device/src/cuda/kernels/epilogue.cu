@@ -8,7 +8,17 @@ __device__ __forceinline__ float gelu_tanh(float x) {
   return __fdividef(x, 1.0f + __expf(exponent));
 }
 
-__device__ __forceinline__ float gelu_erf(float x) { return 0.5f * x * erfcf(-0.70710678118654752f * x); }
+// erf by Abramowitz and Stegun, 7.1.26, off by 1.5e-7 at most: a polynomial and one exponential, without branches.
+__device__ __forceinline__ float gelu_erf(float x) {
+  const float z = fabsf(x) * 0.70710678118654752f, t = __fdividef(1.0f, 1.0f + 0.3275911f * z);
+  float p = 1.061405429f;
+  p = p * t - 1.453152027f;
+  p = p * t + 1.421413741f;
+  p = p * t - 0.284496736f;
+  p = p * t + 0.254829592f;
+  const float tail = p * t * __expf(-z * z);
+  return 0.5f * x * (x < 0.0f ? tail : 2.0f - tail);
+}
 
 __device__ __forceinline__ float activated(float x) {
 #if EPILOGUE == 1
@@ -20,9 +30,11 @@ __device__ __forceinline__ float activated(float x) {
 #endif
 }
 
-// Neighbours of one row; column n is the first one's.
-__device__ __forceinline__ float2 finished(float2 sums, const float* bias, int n) {
-  const float2 added = __ldg(reinterpret_cast<const float2*>(bias + n));
+// The bias of column n and its neighbour; there is one for every column of a whole launch tile.
+__device__ __forceinline__ float2 bias_of(const float* bias, int n) { return __ldg(reinterpret_cast<const float2*>(bias + n)); }
+
+// Neighbours of one row.
+__device__ __forceinline__ float2 finished(float2 sums, float2 added) {
   return make_float2(activated(sums.x + added.x), activated(sums.y + added.y));
 }
 

@@ -117,6 +117,11 @@ gemm(const u8* a, const u8* b, Out* c, int rows, int pitch, int pitch_c, int til
 #endif
   }
 
+#if defined(EPILOGUE)
+  float2 biases[BLOCKS_N];
+#pragma unroll
+  for (int j = 0; j < BLOCKS_N; ++j) biases[j] = bias_of(bias, tile_column + warp_column + j * UNIT_N + 2 * quad);
+#endif
   // C has whole 16 rows and a pitch of whole 16 elements, so pairs never straddle its end.
 #pragma unroll
   for (int i = 0; i < BLOCKS_M; ++i)
@@ -127,6 +132,6 @@ gemm(const u8* a, const u8* b, Out* c, int rows, int pitch, int pitch_c, int til
         const int row = tile_row + warp_row + i * UNIT_M + group + 8 * half;
         const int column = tile_column + warp_column + j * UNIT_N + 2 * quad;
         if (row < rows && column < pitch_c)
-          *reinterpret_cast<Pair*>(c + size_t(row) * pitch_c + column) = FINISHED(pair(sums[i][j], 0, half), column);
+          *reinterpret_cast<Pair*>(c + size_t(row) * pitch_c + column) = FINISHED(pair(sums[i][j], 0, half), biases[j]);
       }
 }
