@@ -164,4 +164,36 @@ mod tests {
         let wide = with_ones(&a);
         assert_eq!((0..3).map(|k| wide.value(0, k)).collect::<Vec<_>>(), [2.0, 1.0, 1.0]);
     }
+
+    #[test]
+    fn a_comparison_behind_an_activation_finds_what_brute_force_finds() {
+        use crate::reference::reference;
+        use crate::{Operand, Recipe, Shape};
+        use std::sync::Arc;
+        let (shape, recipe) = (Shape::new(9, 7, 13), Recipe::NearNormal);
+        for (triple, activation) in
+            ["f16,f16->f32", "e4m3,e4m3->f32", "f32,f32->f32"].iter().zip(Activation::ALL.repeat(2))
+        {
+            let triple: Triple = triple.parse().unwrap();
+            let a = recipe.matrix(triple.a, 3, Operand::A, shape.m, shape.k);
+            let b = recipe.matrix(triple.b, 3, Operand::B, shape.k + 1, shape.n);
+            let sums = reference(triple, Arc::new(with_ones(&a)), Arc::new(b.clone())).unwrap();
+            let through = activated(sums, activation);
+            let mut output = Matrix::zeroed(triple.c, shape.m, shape.n);
+            let exact = |row: usize, column: usize| {
+                let terms = (0..shape.k).map(|k| (a.get(row, k), b.get(k, column)));
+                dot(triple, activation, terms, b.get(shape.k, column)).unwrap()
+            };
+            for at in 0..shape.m * shape.n {
+                let (row, column) = (at / shape.n, at % shape.n);
+                // Element (4, 5) is off by a thousandth of its Σ|a||b|.
+                let off = if at == 4 * shape.n + 5 { 1e-3 * exact(row, column).magnitude.to_f64() } else { 0.0 };
+                let value = exact(row, column).sum.to_f64() + off;
+                output.set(row, column, triple.c.encode(value, Rounding::NearestEven, Overflow::Ieee));
+            }
+            let compared = through.compare(&output, tolerance(triple, shape.k)).unwrap();
+            assert_eq!((compared.row, compared.col, compared.outside), (4, 5, 1), "{triple} {activation}");
+            assert_eq!(compared.residual, exact(4, 5).residual(triple.c, output.get(4, 5)));
+        }
+    }
 }
