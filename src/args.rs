@@ -28,9 +28,10 @@ Examples:
   rigel compare old new                which verdicts changed, which intervals moved
 
 A path is one way to multiply on a device, a type triple the types of A, B and C, a cell one configuration that \
-is measured, a block the cells that are compared with each other, a run one directory of files.
+is measured, a block the cells that are compared with each other, a run one directory of files. Every other word is \
+explained under \"Words\" in any report.html and in docs/words.md.
 
-stdout is data, stderr is progress. Exit codes: 0 fine; 1 a check said no; 2 usage or unreadable input; \
+stdout is data, stderr is progress. Tables fit the terminal (or COLUMNS); in a pipe every row is one line. Exit codes: 0 fine; 1 a check said no; 2 usage or unreadable input; \
 3 no such device; 4 nothing selected; 5 some cells have no row, resuming may help; 75 busy; 130 interrupted."
 )]
 pub struct Args {
@@ -107,19 +108,20 @@ Examples:
   rigel list throughput --axis shape=512,1024   one probe, other shapes")]
 pub struct PlanArgs {
     /// Probes that take part [default: those of the plan]: types (what runs and is right), throughput (rates),
-    /// clocks (clock states), dispatch (where it runs).
+    /// clocks (clock states), dispatch (where it runs); of single instructions arithmetic, layout, specials (conversions).
     pub probes: Vec<String>,
     /// Device: cpu, sim:NAME (`rigel devices` lists them), or sim:FILE.toml.
     #[arg(short, long, default_value = "cpu", env = "RIGEL_DEVICE")]
     pub device: String,
     /// A named plan: quick (a minute), paper (the study's throughput cells), study (these and every other probe
-    /// offered), full (more sizes, inputs and cache states).
+    /// offered), full (more sizes, inputs and cache states), units (single instructions alone).
     #[arg(long, default_value = "quick", env = "RIGEL_PRESET", conflicts_with = "plan")]
     pub preset: String,
     /// A plan file instead of a preset; a run's plan.toml is one.
     #[arg(long, env = "RIGEL_PLAN")]
     pub plan: Option<PathBuf>,
-    /// Keep paths and triples that contain every word, like "avx512 bf16".
+    /// Keep paths and triples that contain every word, like "avx512 bf16". What their verdicts are compared with, the
+    /// match and the baselines, is timed beside them (not by the probes types and clocks alone).
     #[arg(long, default_value = "", env = "RIGEL_FILTER", hide_default_value = true)]
     pub filter: String,
     /// Replace the values of an axis: shape=512,1024 recipe=uniform cache=cold path=tiled
@@ -137,9 +139,16 @@ pub struct PlanArgs {
     /// Only shard M of N, for several machines or jobs: slice:2/8. No block is split.
     #[arg(long, value_name = "slice:M/N", env = "RIGEL_PARTITION")]
     pub partition: Option<Partition>,
-    /// Only this block, by its name in the column `block` of `rigel list` and of cells.csv.
-    #[arg(long, value_name = "NAME", env = "RIGEL_BLOCK", conflicts_with = "partition")]
-    pub block: Option<String>,
+    /// Only this block, by its name in the column `block` of `rigel list` and of cells.csv; several times for several. A
+    /// verdict needs the block `ceilings` beside that of its products, as `rigel explain` prints it.
+    #[arg(
+        long = "block",
+        value_name = "NAME",
+        env = "RIGEL_BLOCK",
+        conflicts_with = "partition",
+        value_delimiter = ';'
+    )]
+    pub blocks: Vec<String>,
     /// Print the rows, bytes, minutes and memory that each block of the run would take, and run nothing.
     #[arg(long)]
     pub estimate: bool,
@@ -180,7 +189,7 @@ pub struct RunArgs {
     /// How many runs share the device, this one included; they are shards of one plan that asks single units and times nothing.
     #[arg(long, value_name = "N", default_value_t = 1, env = "RIGEL_CONCURRENT", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub concurrent: u32,
-    /// End with code 1 if a verdict or an outcome says one of these words: emulated, wrong, \"no win\", …; a word
+    /// End with code 1 if a verdict or an outcome says one of these words: emulated, wrong, "no win", …; a word
     /// that none can say lists them all.
     #[arg(long, value_name = "WORD,…", value_delimiter = ',', env = "RIGEL_FAIL_ON")]
     pub fail_on: Vec<String>,
@@ -292,20 +301,39 @@ pub struct FiguresArgs {
 Examples:
   rigel report runs/quick-cpu                        write runs/quick-cpu/report.html
   rigel report data/cpu/paper --readme README.md     renew the findings table between its markers
-  rigel report data/cpu/paper --check                end with code 1 if a byte would change")]
+  rigel report data/cpu/paper --check                end with code 1 if a byte would change
+  rigel report --published rigel-m4max               what the study of the M4 Max published, as a table
+  rigel report runs/study-metal --published rigel-m4max
+                                                     the same with this run's values beside it: agree, differ, undecided")]
 pub struct ReportArgs {
-    /// Run directory.
-    pub run: PathBuf,
+    /// Run directory; may be left out with --published.
+    #[arg(required_unless_present = "published")]
+    pub run: Option<PathBuf>,
     /// Where the page goes [default: RUN/report.html].
     #[arg(short, long)]
     pub out: Option<PathBuf>,
     /// Also renew the findings table of this Markdown file, between `<!-- rigel findings: begin -->` and
-    /// `<!-- rigel findings: end -->`.
+    /// `<!-- rigel findings: end -->`; with --published that study's table, between `<!-- rigel published: begin -->`
+    /// and `<!-- rigel published: end -->`.
     #[arg(long, value_name = "FILE")]
     pub readme: Option<PathBuf>,
+    /// Print a published study with its values and ours, and put it on the page.
+    #[arg(long, value_enum, value_name = "STUDY")]
+    pub published: Option<Study>,
+    /// With --published: how to print.
+    #[arg(long, value_enum, default_value = "table", requires = "published", env = "RIGEL_FORMAT")]
+    pub format: Format,
     /// Write nothing; end with code 1 if any file differs by a byte.
     #[arg(long)]
     pub check: bool,
+}
+
+/// Studies that others published and whose values are built in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Study {
+    /// matmul2d on one Apple M4 Max: arXiv 2606.12765, the study that this project began as.
+    #[value(name = "rigel-m4max")]
+    RigelM4max,
 }
 
 /// `rigel export`.

@@ -39,6 +39,23 @@ impl Write for Output {
     }
 }
 
+/// Narrowest and widest terminal that text is fitted to.
+const WIDTHS: std::ops::RangeInclusive<usize> = 40..=1000;
+
+/// Characters of a line on standard output: those of the terminal, or of the variable COLUMNS. `None` where neither is known, as in
+/// a pipe: then every row of a table is one line.
+pub fn width() -> Option<usize> {
+    let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let there = || terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
+    named.or_else(there).map(|width: usize| width.clamp(*WIDTHS.start(), *WIDTHS.end()))
+}
+
+/// A text in lines of the terminal's width, all but the first set in by `indent` characters; one line in a pipe.
+pub fn wrapped(text: &str, indent: usize) -> String {
+    let room = width().map_or(usize::MAX, |width| width.saturating_sub(indent).max(20));
+    rigel_report::columns::wrap(text, room).join(&format!("\n{}", " ".repeat(indent)))
+}
+
 static CHOICE: AtomicU8 = AtomicU8::new(0);
 
 /// Fixes the choice for the process.

@@ -15,6 +15,11 @@ fn every_disaster_becomes_a_row() {
     for outcome in ["right", "refused-compile", "refused-load", "crashed", "hung", "wrong", "out-of-memory"] {
         assert!(cells.contains(&format!(",{outcome},")), "no row says {outcome}");
     }
+    let exhausted = cells.lines().filter(|row| row.contains("i8,i8->i32") && row.contains(",512x512x512,"));
+    assert!(exhausted.clone().count() > 0 && exhausted.clone().all(|row| row.contains(",out-of-memory,")), "{cells}");
+    let meter =
+        cells.lines().find(|row| row.contains(",dispatch,meter,")).expect("the meter that cannot be read has its row");
+    assert!(meter.contains("package") && meter.contains("permission denied"), "{meter}");
     rigel().arg("verify").arg(&out).assert().success();
     let fails = rigel().args(arguments).args(["--fail-on", "crashed"]).arg("--out").arg(&out).output().unwrap();
     assert_eq!(fails.status.code(), Some(1), "{}", rig::stderr(&fails));

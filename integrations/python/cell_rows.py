@@ -2,6 +2,7 @@
 
 import re
 from collections import namedtuple
+from decimal import Decimal
 
 from blake3 import hash_many
 from number_formats import triple_of
@@ -15,8 +16,9 @@ SAMPLES, WITNESS = "cell,process,index,time_ns,clock_mhz", "cell,process,row,col
 PROBES = ("types throughput clocks dispatch power arithmetic order layout specials alignment versions fusion "
           "attention").split()
 PRODUCTS = ("gemm", "fused-tanh", "fused-erf", "decomposed-tanh", "decomposed-erf")
+CACHES = ("warm", "cold", "none")
 WORDS = {
-    "probe": PROBES, "work": [*PRODUCTS, "ceiling", "rung", "unit", "conversion"], "recipe": ["", *RECIPES], "cache": ["warm", "cold", "none"],
+    "probe": PROBES, "work": [*PRODUCTS, "ceiling", "rung", "unit", "conversion", "meter"], "recipe": ["", *RECIPES], "cache": CACHES,
     "outcome": "right imprecise wrong mistrusted exact inexact absent refused-compile refused-load crashed hung out-of-memory "
                "device-lost failed".split(),
     "gate": ["", "full", "sampled", "inherited", "accumulators"], "stop": ["", "repetitions", "precise", "budget"],
@@ -26,6 +28,7 @@ WHOLE = {"process": 1 << 32, "seed": 1 << 64, "operations": 1 << 64, "repetition
 REQUIRED = ("process", "seed")
 NUMBERS = ("gate_error gate_ulps gate_tolerance gate_visible median_ns ci_low_ns ci_high_ns bootstrap_low_ns "
            "bootstrap_high_ns autocorrelation clock_mhz").split()
+LONGEST_NUMBER = 32
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?")
 COUNT = re.compile("0|[1-9][0-9]{0,19}")
 CELL = re.compile("[0-9a-f]{12}")
@@ -41,14 +44,29 @@ Cell = namedtuple("Cell", ["line", *CELLS.split(","), "formats", "extents"])
 Group = namedtuple("Group", "key line offset rows text")
 
 
+def spelled(value):
+    """A finite number as a run writes it: the fewest digits that read back, plain from 1e-5 to below 1e16."""
+    sign, figures, exponent = Decimal(repr(value)).normalize().as_tuple()
+    digits = "".join(map(str, figures))
+    sign, point = "-" if sign else "", len(digits) + exponent
+    if value == 0:
+        return sign + "0.0"
+    if 0 < point <= 16:
+        whole, part = digits[:point].ljust(point, "0"), digits[point:] or "0"
+        return f"{sign}{whole}.{part}"
+    if -5 < point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    return f"{sign}{digits[0]}{'.' if digits[1:] else ''}{digits[1:]}e{point - 1}"
+
+
 def number(text):
-    """A finite number or `inf`; None for an empty field; ValueError for anything else."""
+    """A finite number or `inf`; None for an empty field; ValueError for anything else, or another spelling of it."""
     if not text:
         return None
     if text == "inf":
         return float(text)
-    value = float(text) if NUMBER.fullmatch(text) else None
-    if value is None or value in (float("inf"), float("-inf")):
+    value = float(text) if len(text) <= LONGEST_NUMBER and NUMBER.fullmatch(text) else None
+    if value is None or value in (float("inf"), float("-inf")) or spelled(value) != text:
         raise ValueError(text)
     return value
 

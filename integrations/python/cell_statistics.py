@@ -64,6 +64,18 @@ def interval(times):
     return nanoseconds(times[r]), nanoseconds(times[len(times) - 1 - r])
 
 
+def stop(plan, times, stated):
+    """Why sampling ended: the share of a process is reached or, from a minimum on, precision or budget."""
+    target, minimum = (-(-plan["sampling." + key] // plan["sampling.processes"]) for key in ("repetitions", "minimum_repetitions"))
+    if len(times) >= target:
+        return "repetitions"
+    if len(times) < minimum:
+        return ""
+    if plan["sampling.precision"] > 0 and stated == "precise":
+        return stated
+    return "budget" if sum(times) >= round(plan["sampling.budget_s"] * 10 ** 12) else ""
+
+
 def autocorrelation_fits(times, stated):
     """Whether a stated lag-1 autocorrelation of three decimals is that of the times, up to the last decimal."""
     n = len(times)

@@ -12,7 +12,6 @@ from number_formats import BITS, decode, is_integer, least_exponent, precision
 from rigel_inputs import round_up_3
 
 POISON = 0xA5A5A5A5A5A5A5A5
-LEAST_WITNESS = 16
 FAULTS = ("zeros for the product", "one k-step dropped", "one element swapped", "B transposed")
 CUTS = ("tf32", "f16", "bf16", "e4m3", "e5m2")
 ALIKE = ("zeros", "constant")
@@ -122,9 +121,6 @@ def unusable(formats, recipe, m, n, witness):
     for name in (a, b):
         if name == "e8m0" and recipe not in ("uniform", "constant") or name == "i2" and recipe == "hostile-ladder":
             return f"recipe {recipe} has no elements of format {name}"
-    needed = min(LEAST_WITNESS, m * n)
-    if len(witness) < needed:
-        return f"witness.csv holds {len(witness)} elements of it, at least {needed} are needed"
     for row, column, code in witness:
         if row >= m or column >= n or len(code) != (BITS[c] + 3) // 4 or int(code, 16) >> BITS[c]:
             return f"witness ({row}, {column}) = {code} is no element of a {m}x{n} output of {c}"
@@ -135,7 +131,7 @@ class Look:
     """What the witness of one cell says: `fault` or `error` and `ulps`."""
 
     def __init__(self, inputs, formats, k, tolerance, witness, dots, activation=""):
-        self.formats, self.tolerance, self.fault, self.operands = formats, tolerance, None, None
+        self.formats, self.tolerance, self.fault, self.operands, self.errors = formats, tolerance, None, None, {}
         c, worst, ulps = formats[2], 0.0, 0.0
         for row, column, text in witness:
             code, place = int(text, 16), (row, column)
@@ -151,6 +147,7 @@ class Look:
                 magnitude = rounded(dot[1], dot[2])
                 meaningless = off == INFINITY or magnitude in (0.0, INFINITY)
                 relative = 0.0 if off == 0.0 else INFINITY if meaningless else off / magnitude
+            self.errors[place] = relative
             finite = relative < INFINITY
             inside = finite and off <= tolerance.allowed(magnitude)
             if not inside and code == POISON & (1 << BITS[c]) - 1:

@@ -8,7 +8,7 @@ from run_files import Fault, text_of
 # Digest of the text of the input recipes that rigel_inputs.py follows.
 RECIPES = "a93f19ff97e80d053e75a9eb745b29f34c689204f1dab4d71134b3a7b887e52d"
 SCHEMA = 1
-WANTED = {"schema": int, "run": str, "kind": str, "plan_hash": str, "recipe_hash": str, "seed": int, "device": dict}
+WANTED = {"schema": int, "run": str, "kind": str, "plan": str, "partition": str, "plan_hash": str, "recipe_hash": str, "seed": int, "device": dict}
 
 
 def no_number(word):
@@ -37,14 +37,47 @@ def record_of(path, name):
     return record
 
 
-def numbers_of(text):
-    """{`section.key`: number} of a plan as a run writes it: one key a line under its section."""
+# Keys of a plan that the checks rest on, with the kind of each value.
+KEYS = {"name": str, "seed": int, "probes": list, "sampling.processes": int, "sampling.repetitions": int,
+        "sampling.minimum_repetitions": int, "sampling.budget_s": float, "sampling.precision": float, "thresholds.coarse_cap": float, "thresholds.full_check": int,
+        "match.triple": str, "baselines.a": str, "baselines.b": str, "baselines.c": str, "baselines.d": str,
+        "select.paths": list, "select.triples": list, "select.filter": str, "types.shapes": list, "types.recipes": list,
+        "throughput.shapes": list, "throughput.recipes": list, "throughput.caches": list, "throughput.ceilings": bool}
+
+
+def plan_of(path, text):
+    """{`section.key`: value} of a plan as a run writes it: one key a line under its section, values as in JSON."""
     found, section = {}, ""
-    for line in text.splitlines():
+    for number, line in enumerate(text.splitlines(), 1):
         if match := re.fullmatch(r"\[([a-z]+)\]", line):
             section = match[1] + "."
-        elif match := re.fullmatch(r"([a-z_]+) = (-?[0-9]{1,20})", line):
-            found[section + match[1]] = int(match[2])
-        elif match := re.fullmatch(r"([a-z_]+) = (-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)", line):
-            found[section + match[1]] = float(match[2])
+        elif match := re.fullmatch(r"([a-z_]+) = (.+)", line):
+            try:
+                found[section + match[1]] = json.loads(match[2], parse_constant=no_number)
+            except (ValueError, RecursionError):
+                raise Fault(path, number, f"`{match[1]}` has a value that no run writes") from None
+    for key, kind in KEYS.items():
+        if type(found.get(key)) is not kind or kind is list and not all(type(one) is str for one in found[key]):
+            raise Fault(path, None, f"lacks {key.replace('.', ' -> ')}, or it is of another kind than {kind.__name__}")
     return found
+
+
+def is_whole(partitions):
+    """Whether runs of these parts of a plan are all of it: one is undivided, or all shards of a division are here."""
+    shards = {}
+    for partition in partitions:
+        if partition == "":
+            return True
+        if match := re.fullmatch("slice:([1-9][0-9]{0,4})/([1-9][0-9]{0,4})", partition):
+            shards.setdefault(int(match[2]), set()).add(int(match[1]))
+    return any(found >= set(range(1, count + 1)) for count, found in shards.items())
+
+
+def offers_of(path, record):
+    """(path, triple, why it is absent) of each offer of the device."""
+    offers = record["device"].get("offers")
+    fine = isinstance(offers, list) and all(
+        isinstance(offer, dict) and all(type(offer.get(key)) is str for key in ("path", "triple", "absent")) for offer in offers)
+    if not fine:
+        raise Fault(path, None, "device.offers is no list of offers with path, triple and absent")
+    return [(offer["path"], offer["triple"], offer["absent"]) for offer in offers]

@@ -74,11 +74,10 @@ def opened(path):
         handle = os.open(path, flags)
     except FileNotFoundError:
         raise Fault(path, None, "is missing") from None
-    file = os.fdopen(handle, "rb", 1 << 20)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
-        file.close()
+        os.close(handle)
         raise Fault(path, None, "is not a regular file")
-    return file
+    return os.fdopen(handle, "rb", 1 << 20)
 
 
 def text_of(path):

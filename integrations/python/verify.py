@@ -10,6 +10,7 @@ Checks, one line each:
     provenance  plan.toml has the hash that run.json states; recipes and seed are those that are remade here
     rows        headers, spelling and ranges of cells, facts and power; cell ids are those of their
                 axes; keys are unique
+    plan        the plan asks for every cell row, which names its block; what is missing is what the facts say
     evidence    the lines of samples.csv and witness.csv behind each cell row have the digest that the row states
     statistics  repetitions, warm-up, median, 95 % interval, autocorrelation, effective n and clock follow from samples
     units       models, maps and conversions of single units give the outputs of their sampled vectors, launches and codes
@@ -28,15 +29,17 @@ import sys
 
 import cell_statistics as statistics
 import gates
+import witness_places
 from blake3 import hash_many
 from cell_rows import CELLS, PRODUCTS, WITNESS_LINE, cells_of, key_of, sample_groups, times_of, witness_groups
-from fact_rows import FACTS, POWER, check_fact, check_reading
+from fact_rows import FACTS, POWER, Facts, Readings
 from input_lines import Inputs
-from provenance import RECIPES, numbers_of, record_of
+from plan_rows import Asked, words
+from provenance import RECIPES, is_whole, offers_of, plan_of, record_of
 from run_files import Fault, Lines, NotARun, digest_of, fields_of, listing, manifest_of, opened, text_of
 from unit_records import Records, files_of
 
-CHECKS = ("files", "provenance", "rows", "evidence", "statistics", "units", "gates")
+CHECKS = ("files", "provenance", "rows", "plan", "evidence", "statistics", "units", "gates")
 SHOWN, BATCH = 1000, 1 << 19
 
 
@@ -48,7 +51,7 @@ class Verification:
         self.items = dict.fromkeys(CHECKS, None)
         self.failures = {check: [] for check in CHECKS}
         self.manifest, self.plan, self.cells, self.spans = {}, {}, [], {}
-        self.of_units, self.unevaluated = set(), {}
+        self.of_units, self.unevaluated, self.incomplete, self.short, self.loops = set(), {}, [], None, {}
 
     def path(self, name):
         return os.path.join(self.directory, *name.split("/"))
@@ -58,7 +61,7 @@ class Verification:
 
     def run(self):
         """Makes the checks; a fault of one keeps those from being made that rest on it."""
-        steps = (("files", self.files), ("provenance", self.provenance), ("rows", self.rows),
+        steps = (("files", self.files), ("provenance", self.provenance), ("rows", self.rows), ("plan", self.asked),
                  ("evidence", self.evidence), ("units", self.units), ("gates", self.gates))
         for check, step in steps:
             try:
@@ -96,22 +99,25 @@ class Verification:
     def provenance(self):
         text = text_of(self.path("plan.toml"))
         plan_hash = hash_many([text.encode()])[0]
-        self.plan = numbers_of(text)
-        self.items["provenance"], self.origins, self.kinds = len(self.records), {}, {}
+        self.plan = plan_of(self.path("plan.toml"), text)
+        self.items["provenance"], self.origins, self.kinds, self.offers, self.parts = len(self.records), {}, {}, [], []
         for name in self.records:
             record = record_of(self.path(name), name)
             self.origins[record["run"]] = (record["device"]["id"], record["device"]["driver"])
             self.kinds[record["run"]] = record["kind"]
+            self.parts.append(record["partition"])
+            self.offers += offers_of(self.path(name), record)
             if record["plan_hash"] != plan_hash:
                 what = f"its hash is `{plan_hash}`, {name} states `{record['plan_hash']}`: the plan is another one"
                 raise Fault(self.path("plan.toml"), None, what)
             if record["recipe_hash"] != RECIPES:
                 what = f"recipe_hash is `{record['recipe_hash']}`; rigel_inputs.py follows recipes of `{RECIPES}`"
                 self.say("provenance", name, None, what)
-            if record["seed"] != self.plan.get("seed"):
-                self.say("provenance", name, None, f"seed is {record['seed']}; the plan has {self.plan.get('seed')}")
-        if "thresholds.coarse_cap" not in self.plan:
-            raise Fault(self.path("plan.toml"), None, "has no coarse_cap under [thresholds]")
+            if record["plan"] != self.plan["name"]:
+                what = f"plan is `{record['plan'][:100]}`; plan.toml has the name `{self.plan['name']}`"
+                self.say("provenance", name, None, what)
+            if record["seed"] != self.plan["seed"]:
+                self.say("provenance", name, None, f"seed is {record['seed']}; the plan has {self.plan['seed']}")
         if "run.json" in self.records and len(self.records) > 1:
             raise Fault(self.path("run.json"), None, "stands beside runs/: a merged run has no run.json")
 
@@ -120,14 +126,30 @@ class Verification:
         self.cells = cells_of(lines.path, lines, self.origins)
         self.digest("cells.csv", lines.digest(), lines.rows)
         self.items["rows"] = lines.rows
-        ids = {cell.cell for cell in self.cells}
-        for name, header, look in (("facts.csv", FACTS, check_fact), ("power.csv", POWER, check_reading)):
-            lines = Lines(self.path(name), header)
-            seen = set()
+        for name, header, kind in (("facts.csv", FACTS, Facts), ("power.csv", POWER, Readings)):
+            lines, look = Lines(self.path(name), header), kind(self.cells, is_whole(self.parts))
             for line, text in lines:
-                look(lines.path, line, fields_of(lines.path, line, text, header.count(",") + 1), ids, seen)
+                fields = fields_of(lines.path, line, text, header.count(",") + 1)
+                look.take(lines.path, line, fields)
+                if name == "facts.csv" and fields[6] == "incomplete.rows":
+                    self.incomplete.append((fields[7], fields[11]))
             self.digest(name, lines.digest(), lines.rows)
             self.items["rows"] += lines.rows
+
+    def asked(self):
+        asked = Asked(self.plan, self.offers)
+        self.items["plan"] = len(self.cells)
+        strangers = [(cell, what) for cell in self.cells if (what := asked.stranger(cell))]
+        for cell, what in sorted(strangers + asked.repeated(self.cells), key=lambda fault: fault[0].line):
+            self.say("plan", "cells.csv", cell.line, what)
+        rows, missing = asked.short(self.cells)
+        devices = {(cell.device, cell.driver) for cell in self.cells}
+        derived = [(str(sum(missing.values())), words(rows, missing))] if missing and len(devices) < 2 else []
+        if self.incomplete != derived:
+            stated = "; ".join(said for _, said in self.incomplete) or "nothing"
+            what = f"incomplete.rows states: {stated}; derived: {words(rows, missing) if missing else 'nothing is missing'}"
+            self.say("plan", "facts.csv", None, what)
+        self.short = words(rows, missing) if missing else None
 
     def evidence(self):
         places = {key_of(cell): place for place, cell in enumerate(self.cells)}
@@ -169,7 +191,10 @@ class Verification:
         derived = dict.fromkeys(("repetitions", "warmup", "median_ns", "ci_low_ns", "ci_high_ns", "effective_n",
                                  "clock_mhz"))
         timed = cell.repetitions is not None
-        derived["operations"] = cell.operations if timed and cell.work == "ceiling" else None
+        derived["operations"] = None
+        if timed and cell.work == "ceiling":
+            # A loop does the same operations in every process.
+            derived["operations"] = self.loops.setdefault(cell.cell, cell.operations)
         if timed and cell.work in PRODUCTS and cell.extents:
             m, n, k = cell.extents
             derived["operations"] = 2 * m * n * k
@@ -185,6 +210,7 @@ class Verification:
             elif cell.autocorrelation is not None:
                 derived["effective_n"] = statistics.effective_n(len(settled), cell.autocorrelation)
             derived["clock_mhz"] = statistics.median_clock(clocks[leading:])
+            derived["stop"] = statistics.stop(self.plan, times, cell.stop)
         else:
             derived.update(stop="", modes="", autocorrelation=None, bootstrap_low_ns=None, bootstrap_high_ns=None)
         self.differ("statistics", cell, derived)
@@ -230,7 +256,7 @@ class Verification:
         columns = dict.fromkeys(("gate_error", "gate_ulps", "gate_tolerance"))
         judged = cell.outcome in ("right", "imprecise", "wrong", "mistrusted")
         if cell.gate in ("", "accumulators"):
-            self.differ("gates", cell, columns)
+            self.differ("gates", cell, {**columns, "gate_visible": None})
             if cell.gate == "" and judged:
                 self.say("gates", "cells.csv", cell.line, f"outcome is `{cell.outcome}` without a gate")
             if cell.outcome in ("exact", "inexact") and cell.work not in ("unit", "conversion"):
@@ -248,7 +274,8 @@ class Verification:
         file.seek(offset_size[0])
         rows = map(WITNESS_LINE.fullmatch, file.read(offset_size[1]).splitlines(keepends=True))
         witness = [(int(row[2]), int(row[3]), row[4].decode()) for row in rows]
-        why = gates.unusable(cell.formats, cell.recipe, m, n, witness)
+        whole = m * n * k <= self.plan["thresholds.full_check"]
+        why = gates.unusable(cell.formats, cell.recipe, m, n, witness) or witness_places.fault(cell, witness, whole)
         if why:
             self.say("gates", "cells.csv", cell.line, why)
             return
@@ -257,7 +284,14 @@ class Verification:
         look = gates.Look(inputs, cell.formats, k, tolerance, witness, dots, activation)
         bound = tolerance.relative if math.isfinite(tolerance.relative) else None
         columns.update(gate_error=look.error, gate_ulps=look.ulps, gate_tolerance=bound)
+        if whole:
+            columns["gate_visible"] = None
+        if cell.gate != "inherited":
+            columns["gate"] = "full" if whole else "sampled"
         self.differ("gates", cell, columns)
+        if whole and not look.fault and witness_places.stray(cell, look.errors):
+            what = "its witness holds an element that neither the seed prescribes nor is the worst"
+            self.say("gates", "cells.csv", cell.line, what)
         cap, inherits = self.plan["thresholds.coarse_cap"], cell.gate == "inherited"
         allowed = look.judgements(cell, cap)
         if cell.recipe in gates.ALIKE:
@@ -282,6 +316,8 @@ class Verification:
             if check == "units" and items == 0 and not failures:
                 continue
             lines.append(f"{self.directory}  {check:<10}  {items or 0:>7}  {word}")
+            if check == "plan" and self.short:
+                lines.append(f"{self.directory}: {self.short}")
             if check == "units":
                 lines += [f"{self.directory}: {count} sampled outputs are not evaluated here: {reason}"
                           for reason, count in sorted(self.unevaluated.items())]

@@ -16,8 +16,10 @@ Examples:
   rigel calibrate --from data/sim/calibration --readme README.md
                                                renew a README's table from the files alone
 
-Devices are simulated: software with a planted truth. Ctrl-C finishes the devices in hand and keeps what is there. Exit \
-code 1 when an error rate is above its limit, 130 when interrupted.")]
+Devices are simulated: software with a planted truth. Ctrl-C finishes the devices in hand and keeps what is there.
+
+A limit is kept (yes) or not (no) when the whole 95 % interval of the share says so, else undecided: with 60 devices not \
+even 0 of 60 shows a rate below 2.5 %. Exit code 1 when a limit is not kept, 130 when interrupted.")]
 pub struct CalibrateArgs {
     /// What to check: clocks (clock states), verdicts, arithmetic (models of units), layout (which lane holds what),
     /// conversions (of single codes) [default: all].

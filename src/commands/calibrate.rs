@@ -6,7 +6,7 @@ use super::table::Table;
 use crate::args::CalibrateArgs;
 use crate::exit::{Exit, failure};
 use crate::terminal::{bad, good, tell};
-use rigel_study::calibrate::{Bounds, Family, Limit, Line};
+use rigel_study::calibrate::{Bounds, Family, Kept, Limit, Line};
 use rigel_study::origin::Binary;
 use std::io::Write;
 use std::sync::Arc;
@@ -52,6 +52,13 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
         }
     }
     tell!("simulated: error rates under planted laws, seed {}", args.seed);
+    let undecided: usize = results.iter().map(|result| result.undecided()).sum();
+    if undecided > 0 {
+        tell!(
+            "{undecided} limits are undecided: they lie inside the 95 % interval of so few devices; `--devices 1000` decides \
+             most of them"
+        );
+    }
     if let Some(out) = &args.out {
         let binary = Binary {
             commit: env!("RIGEL_COMMIT").to_owned(),
@@ -91,9 +98,10 @@ fn table<'a>(lines: impl Iterator<Item = (&'static str, &'a Line)>) -> anyhow::R
         Table::new(&["family", "planted", "counted", "count", "of", "rate", "95 % interval", "limit", "kept"]);
     for (family, line) in lines {
         let (low, high) = line.bounds();
-        let word = match line.passes() {
-            Some(true) => good("yes"),
-            Some(false) => bad("no"),
+        let word = match line.kept() {
+            Some(Kept::Yes) => good("yes"),
+            Some(Kept::No) => bad("no"),
+            Some(Kept::Undecided) => "undecided".to_owned(),
             None => String::new(),
         };
         table.row([
@@ -149,7 +157,7 @@ fn records<'a>(lines: impl Iterator<Item = (&'static str, &'a Line)>, seed: u64,
             high.into(),
             least.into(),
             most.into(),
-            line.passes().map_or(Field::Missing, Field::yes_or_no),
+            line.kept().map(|kept| kept.to_string()).into(),
         ]);
     }
     records.print(form)

@@ -6,7 +6,7 @@
 use crate::exit::{Exit, failure};
 use anyhow::Context;
 use rigel_ledger::rows::name_of;
-use rigel_study::calibrate::{Cost, Drawn, Limit, Line, Table};
+use rigel_study::calibrate::{Cost, Drawn, Kept, Limit, Line, Table};
 use rigel_study::origin::Binary;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -139,12 +139,15 @@ pub fn write(dir: &Path, origin: &Origin, tables: &[Table]) -> anyhow::Result<()
     Ok(())
 }
 
+/// Longest file of a calibration that is read, in bytes.
+const LONGEST: u64 = 256 << 20;
+
 /// The Markdown table of a calibration, from its files.
 pub fn markdown(dir: &Path) -> anyhow::Result<String> {
     let path = |name: &str| dir.join(name);
     let unreadable = |name: &str, why: String| failure(Exit::Usage, format!("{}: {why}", path(name).display()));
     let text =
-        std::fs::read_to_string(path("calibration.json")).map_err(|e| unreadable("calibration.json", e.to_string()))?;
+        super::reading::text(&path("calibration.json"), LONGEST).map_err(|e| unreadable("calibration.json", e))?;
     let origin: Origin = serde_json::from_str(&text).map_err(|e| unreadable("calibration.json", e.to_string()))?;
     let lines: Vec<LineRow> = rows(&path("lines.csv"))?;
     let devices: Vec<DeviceRow> = rows(&path("devices.csv"))?;
@@ -163,10 +166,10 @@ pub fn markdown(dir: &Path) -> anyhow::Result<String> {
             continue;
         }
         let (low, high) = line.bounds();
-        let kept = match line.passes() {
-            Some(true) => "yes",
-            Some(false) => "**no**",
-            None => "–",
+        let kept = match line.kept() {
+            Some(Kept::No) => "**no**".to_owned(),
+            Some(kept) => kept.to_string(),
+            None => "–".to_owned(),
         };
         let percent = |share: f64| format!("{:.2}", share * 100.0);
         out += &format!(
@@ -197,18 +200,16 @@ pub fn markdown(dir: &Path) -> anyhow::Result<String> {
 
 fn rows<T: for<'a> Deserialize<'a>>(path: &Path) -> anyhow::Result<Vec<T>> {
     let refused = |e: csv::Error| failure(Exit::Usage, format!("{}: {e}", path.display()));
-    let mut reader = csv::Reader::from_path(path).map_err(refused)?;
+    let text = super::reading::text(path, LONGEST)
+        .map_err(|why| failure(Exit::Usage, format!("{}: {why}", path.display())))?;
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
     reader.deserialize().collect::<Result<_, _>>().map_err(refused)
 }
 
 /// Renews the table of a README, or checks it.
 pub fn readme(dir: &Path, readme: &Path, check: bool) -> anyhow::Result<Exit> {
-    let old = super::report::text_of(readme)?;
-    let new = super::report::renewed(&old, &markdown(dir)?, [BEGIN, END]).ok_or_else(|| {
-        let name = readme.display();
-        failure(Exit::Usage, format!("{name} has not the two lines `{BEGIN}` and `{END}`, in that order, once each"))
-    })?;
-    Ok(if super::writing::put(readme, new.as_bytes(), check)? { Exit::Fine } else { Exit::CheckFailed })
+    let same = super::report::renew(readme, &markdown(dir)?, [BEGIN, END], check)?;
+    Ok(if same { Exit::Fine } else { Exit::CheckFailed })
 }
 
 /// Where a calibration that ends now comes from.

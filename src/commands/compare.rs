@@ -112,5 +112,10 @@ fn circumstances(old: &Run, new: &Run) -> Vec<(&'static str, String, String)> {
         ("commit", &a.commit, &b.commit),
         ("plan", &a.plan_hash, &b.plan_hash),
     ];
-    pairs.into_iter().filter(|(_, a, b)| a != b).map(|(n, a, b)| (n, a.clone(), b.clone())).collect()
+    let digests = ["commit", "plan"];
+    let shown = |name: &str, text: &str| match digests.contains(&name) {
+        true => text.chars().take(12).collect(),
+        false => text.to_owned(),
+    };
+    pairs.into_iter().filter(|(_, a, b)| a != b).map(|(n, a, b)| (n, shown(n, a), shown(n, b))).collect()
 }

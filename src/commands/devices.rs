@@ -4,7 +4,7 @@ use super::records::{Field, Form, Records};
 use super::table::{Table, engineering};
 use crate::args::DevicesArgs;
 use crate::exit::Exit;
-use crate::terminal::bold;
+use crate::terminal::{bold, wrapped};
 use rigel_device::Device;
 use rigel_device::backends::{BACKENDS, open};
 use rigel_device::unit::{ConversionSpec, UnitSpec};
@@ -66,6 +66,8 @@ fn line(selector: String) -> Line {
 
 fn table(lines: Vec<Line>) -> anyhow::Result<()> {
     let mut table = Table::new(&["device", "kind", "name", "cores", "paths", "types", "units", "missing"]);
+    // A sentence in a column would be a column of single words: it stands below.
+    let mut reasons = Vec::new();
     for line in lines {
         let count = |n: usize, what: &str| match n {
             0 => None,
@@ -73,7 +75,10 @@ fn table(lines: Vec<Line>) -> anyhow::Result<()> {
             n => Some(format!("{n} {what}s")),
         };
         let [paths, types, units, missing] = match line.counts {
-            None => [String::new(), String::new(), String::new(), line.why],
+            None => {
+                reasons.push(format!("{} {}: {}", line.selector, line.kind, line.why));
+                [String::new(), String::new(), String::new(), "see below".to_owned()]
+            }
             Some([paths, types, units, absent, meters]) => {
                 let absent = count(absent, "offer").map(|text| format!("{text} absent"));
                 let meters = count(meters, "meter").map(|text| format!("{text} unavailable"));
@@ -84,7 +89,10 @@ fn table(lines: Vec<Line>) -> anyhow::Result<()> {
         let cores = line.cores.map(|n| n.to_string()).unwrap_or_default();
         table.row([line.selector, line.kind, line.name, cores, paths, types, units, missing]);
     }
-    table.print()
+    table.print()?;
+    let mut out = crate::terminal::output();
+    reasons.iter().try_for_each(|why| writeln!(out, "\n{}", wrapped(why, 2)))?;
+    Ok(())
 }
 
 fn records(lines: Vec<Line>, form: Form) -> anyhow::Result<()> {

@@ -10,6 +10,9 @@ use rigel_numerics::layout::{self, FragmentOperand, emit as layout_emit};
 use std::io::Write;
 use std::path::Path;
 
+/// Longest layout file that is read, in bytes.
+const LARGEST_LAYOUT: u64 = 16 << 20;
+
 /// Writes what was asked for.
 pub fn emit(args: &EmitArgs) -> anyhow::Result<Exit> {
     match &args.what {
@@ -50,7 +53,7 @@ fn layout(args: &EmitLayoutArgs) -> anyhow::Result<Exit> {
     let refused = |why: String| failure(Exit::Usage, format!("{what}: {why}"));
     let function = args.function.clone().unwrap_or_else(|| identifier(what));
     let text = if Path::new(what).is_file() {
-        let text = std::fs::read_to_string(what).map_err(|e| refused(e.to_string()))?;
+        let text = super::reading::text(Path::new(what), LARGEST_LAYOUT).map_err(refused)?;
         let shape = layout::csv::least_shape(&text).map_err(|e| refused(e.to_string()))?;
         let fragment = layout::csv::read(&text, shape).map_err(|e| refused(e.to_string()))?;
         layout_emit::fragment(&fragment, args.target, &function)

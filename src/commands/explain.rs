@@ -1,18 +1,23 @@
 //! What does a verdict rest on, down to the samples, and which command repeats just that block?
 
-use super::table::value;
+use super::table::{engineering, value};
 use crate::args::ExplainArgs;
 use crate::exit::{Exit, failure};
-use crate::terminal::{bold, faint};
+use crate::terminal::{bold, faint, wrapped};
 use rigel_ledger::rows::{Work, name_of};
+use rigel_ledger::statistics::{Modality, Mode};
 use rigel_ledger::store::{Run, Samples};
 use rigel_ledger::units::{UnitRecord, Vector, files_of, folder};
-use rigel_ledger::{CellId, CellRow, FactRow};
+use rigel_ledger::{CellId, CellRow, FactRow, block_name};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// Repetitions shown of a cell.
 const SHOWN: usize = 8;
+/// Characters before the value of a fact.
+const INDENT: usize = 27;
+/// Characters before each clause of its words: comparisons are long, and a narrow column would break each into many lines.
+const CLAUSE: usize = 6;
 
 /// Prints the chain of evidence.
 pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
@@ -30,7 +35,7 @@ pub fn explain(args: &ExplainArgs) -> anyhow::Result<Exit> {
         if rows.is_empty() {
             return Err(failure(Exit::NothingSelected, format!("no cell {id} in {}", args.run.display())));
         }
-        writeln!(out, "{}", repeat(&run, rows[0]))?;
+        writeln!(out, "{}", repeat(&run, rows[0], &rows))?;
         cells(&mut out, &run, &rows, &samples)?;
         return Ok(Exit::Fine);
     }
@@ -57,7 +62,7 @@ fn subjects(run: &Run, what: &str) -> BTreeSet<(String, String)> {
     let says = |f: &FactRow| {
         let triple = f.triple.map(|t| t.to_string()).unwrap_or_default();
         let text = format!("{} {triple} {} {}", f.path, f.name, f.value).to_lowercase();
-        words.iter().all(|word| rigel_study::select::begins(&text, word))
+        words.iter().all(|word| rigel_ledger::plan::begins(&text, word))
     };
     let of = |f: &FactRow| (f.path.clone(), f.triple.map(|t| t.to_string()).unwrap_or_default());
     run.facts().iter().filter(|f| says(f)).map(of).collect()
@@ -75,20 +80,24 @@ fn subject(
         facts.iter().partition(|f| f.name.starts_with("verdict."));
     for fact in verdicts.into_iter().chain(others) {
         let at = fact.shape.map(|s| format!(" at {s}")).unwrap_or_default();
-        writeln!(out, "  {:<24} {}{at}", fact.name, told(fact))?;
-        if !fact.words.is_empty() {
-            writeln!(out, "  {:<24} {}", "", faint(&fact.words))?;
+        writeln!(out, "  {:<24} {}", fact.name, wrapped(&format!("{}{at}", told(fact)), INDENT))?;
+        // A sentence is clauses joined by `; `: one a line.
+        for clause in rigel_report::columns::clauses(&fact.words) {
+            let clause = if fact.name == "modes" { readable_times(clause) } else { clause.to_owned() };
+            writeln!(out, "{}", faint(&format!("{:CLAUSE$}{}", "", wrapped(&clause, CLAUSE + 2))))?;
         }
     }
-    let evidence: BTreeSet<CellId> =
-        facts.iter().flat_map(|f| f.evidence.split_whitespace()).filter_map(|id| id.parse().ok()).collect();
+    let evidence: BTreeSet<CellId> = facts.iter().flat_map(|f| ids(&f.evidence)).collect();
     let rows: Vec<&CellRow> = run
         .cells()
         .iter()
         .filter(|r| evidence.contains(&r.cell) && is_about(r, path) && r.triple.to_string() == triple)
         .collect();
-    if let Some(row) = rows.iter().find(|row| row.work != Work::Rung).or(rows.first()) {
-        writeln!(out, "{}", repeat(run, row))?;
+    let named = |fact: &&&FactRow| fact.name.starts_with("verdict.");
+    let ids: BTreeSet<CellId> = facts.iter().filter(named).flat_map(|f| ids(&f.evidence)).collect();
+    let behind: Vec<&CellRow> = run.cells().iter().filter(|row| ids.contains(&row.cell)).collect();
+    if let Some(row) = rows.iter().find(|row| row.work == Work::Gemm).or(rows.first()) {
+        writeln!(out, "{}", repeat(run, row, if behind.is_empty() { &rows } else { &behind }))?;
     }
     cells(out, run, &rows, samples)?;
     writeln!(out)
@@ -98,19 +107,13 @@ fn cells(out: &mut impl Write, run: &Run, rows: &[&CellRow], samples: &Samples) 
     for row in rows {
         let what = row.shape.map(|s| s.to_string()).unwrap_or_default();
         let error = row.gate_error.map(|e| format!(", error {e:e} of {:e} allowed", row.gate_tolerance.unwrap_or(0.0)));
-        writeln!(
-            out,
-            "  cell {} process {}: {} {what} {} {}{} [{}]",
-            row.cell,
-            row.process,
-            name_of(&row.work),
-            row.tile,
-            name_of(&row.outcome),
-            error.unwrap_or_default(),
-            row.block
-        )?;
+        let about = [name_of(&row.work), what, row.tile.clone(), name_of(&row.outcome)];
+        let about: Vec<&str> = about.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
+        let (cell, process, error) = (row.cell, row.process, error.unwrap_or_default());
+        let line = format!("cell {cell} process {process}: {}{error}, block {}", about.join(" "), row.block);
+        writeln!(out, "  {}", wrapped(&line, 4))?;
         if !row.reason.is_empty() {
-            writeln!(out, "    {}", row.reason)?;
+            writeln!(out, "    {}", wrapped(&row.reason, 4))?;
         }
         for name in files_of(row) {
             writeln!(out, "    {}", run.dir().join(name).display())?;
@@ -126,9 +129,9 @@ fn cells(out: &mut impl Write, run: &Run, rows: &[&CellRow], samples: &Samples) 
             (Some(m), ..) => format!("median {m} ns"),
             _ => String::new(),
         };
-        let modes = if row.modes.is_empty() { String::new() } else { format!(", modes {}", row.modes) };
-        writeln!(out, "    {} repetitions, {summary}{modes}", slice.times.len())?;
-        writeln!(out, "    {}", faint(&format!("time_ns: {}{more}", first.join(", "))))?;
+        writeln!(out, "    {} repetitions, {summary}", slice.times.len())?;
+        modes(row).iter().try_for_each(|mode| writeln!(out, "    mode: {mode}"))?;
+        writeln!(out, "    {}", faint(&wrapped(&format!("time_ns: {}{more}", first.join(", ")), 4)))?;
     }
     Ok(())
 }
@@ -176,13 +179,67 @@ fn sample(out: &mut impl Write, record: &UnitRecord) -> io::Result<()> {
     lines.iter().try_for_each(|line| writeln!(out, "    {}", faint(line)))
 }
 
-/// The command that measures just the block of a row, by the run's own plan, into a directory of its own.
-fn repeat(run: &Run, row: &CellRow) -> String {
+/// The modes of a row, each with its rate (its time, where it has no operations), its weight and its clock.
+fn modes(row: &CellRow) -> Vec<String> {
+    // What does not read is told as it stands.
+    let Ok(modes) = Modality::parse_column(&row.modes) else { return vec![row.modes.clone()] };
+    let all: u32 = modes.iter().map(|mode| mode.count).sum();
+    let told = |mode: &Mode| {
+        let speed = match row.operations {
+            Some(operations) if operations > 0 => {
+                format!("{}op/s", engineering(operations as f64 / (mode.median_ns * 1e-9)))
+            }
+            _ => time(mode.median_ns),
+        };
+        let share = 100.0 * f64::from(mode.count) / f64::from(all.max(1));
+        let clock = mode.clock_mhz.map(|mhz| format!(" at {:.2} GHz", mhz / 1000.0)).unwrap_or_default();
+        format!("{speed} in {} of {all} repetitions ({share:.0} %){clock}", mode.count)
+    };
+    modes.iter().map(told).collect()
+}
+
+/// `177 at 2626729 ns (3691 MHz)` with times that a person reads: `177 at 2.63 ms (3691 MHz)`.
+fn readable_times(words: &str) -> String {
+    let mut out: Vec<String> = Vec::new();
+    for word in words.split(' ') {
+        let end = word.strip_prefix("ns");
+        let ns = out.last().filter(|_| end.is_some()).and_then(|number| number.parse::<f64>().ok());
+        match (ns, end) {
+            (Some(ns), Some(end)) => {
+                out.pop();
+                out.push(format!("{}{end}", time(ns)));
+            }
+            _ => out.push(word.to_owned()),
+        }
+    }
+    out.join(" ")
+}
+
+/// A time for people: `2.63 ms`.
+fn time(ns: f64) -> String {
+    let scales = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
+    let (scale, unit) = scales.into_iter().find(|(scale, _)| ns >= *scale).unwrap_or((1.0, "ns"));
+    format!("{}{unit}", engineering(ns / scale))
+}
+
+/// Ids in the evidence of a fact.
+fn ids(evidence: &str) -> impl Iterator<Item = CellId> + '_ {
+    evidence.split_whitespace().filter_map(|id| id.parse().ok())
+}
+
+/// The command that measures the blocks of some rows again, by the run's own plan, into a directory named after the first. With
+/// products come the ceilings: without them no verdict about a product is decided.
+fn repeat(run: &Run, first: &CellRow, rows: &[&CellRow]) -> String {
+    let base = |row: &CellRow| block_name::base(row.block.trim_end_matches(block_name::LEFT_OUT)).to_owned();
+    let mut blocks: BTreeSet<String> = rows.iter().filter(|row| row.work != Work::Rung).map(|row| base(row)).collect();
+    blocks.insert(base(first));
+    let products = rows.iter().any(|row| row.work == Work::Gemm);
+    blocks.extend(run.cells().iter().filter(|row| products && row.work == Work::Ceiling).map(base));
     let selector = run.provenance().first().map(|p| p.device.selector.clone()).unwrap_or_default();
     let plan = run.dir().join("plan.toml").display().to_string();
-    let block = rigel_study::resume::base(row.block.trim_end_matches('!'));
-    let [plan, selector, block] = [&plan, &selector, block].map(shell_word);
-    format!("  repeat: rigel run --plan {plan} --device {selector} --block {block} --out repeat-{}", row.cell)
+    let blocks: String = blocks.iter().map(|block| format!(" --block {}", shell_word(block))).collect();
+    let [plan, selector] = [&plan, &selector].map(|text| shell_word(text));
+    format!("  repeat: rigel run --plan {plan} --device {selector}{blocks} --out repeat-{}", first.cell)
 }
 
 /// A text as one word of a POSIX shell: as it is where no character is special, else in single quotes.

@@ -16,9 +16,10 @@ const MOST_WARNINGS: usize = 4;
 pub fn list(args: &PlanArgs) -> anyhow::Result<Exit> {
     let planned = planning::resolve(args)?;
     let pieces = planning::pieces(args, &planned);
-    if pieces.is_empty() {
+    if pieces.is_empty() || !unknown_blocks(args, &pieces).is_empty() {
         return Err(failure(Exit::NothingSelected, nothing(args, &planned)));
     }
+    tell_rivals(&planned);
     if args.estimate {
         estimates(args, &planned, &pieces)?
     } else {
@@ -130,6 +131,21 @@ pub fn warn(planned: &Planned, pieces: &[Piece]) {
     }
 }
 
+/// Blocks that were asked for and that the plan has not on this device.
+pub fn unknown_blocks<'a>(args: &'a PlanArgs, pieces: &[Piece]) -> Vec<&'a str> {
+    let known = |name: &str| pieces.iter().any(|piece| piece.name() == name);
+    args.blocks.iter().map(String::as_str).filter(|name| !known(name)).collect()
+}
+
+/// Says on standard error what is timed that the selection does not name.
+pub fn tell_rivals(planned: &Planned) {
+    let rivals = Expansion::new(&planned.plan, planned.device.as_ref()).rivals;
+    if !rivals.is_empty() {
+        let names: Vec<String> = rivals.iter().map(|offer| format!("{} {}", offer.path, offer.triple)).collect();
+        crate::terminal::tell!("timed beside the selection, since verdicts compare with it: {}", names.join("; "));
+    }
+}
+
 /// Why nothing is selected, and what to do.
 pub fn nothing(args: &PlanArgs, planned: &Planned) -> String {
     if planned.device.offers().is_empty() {
@@ -138,8 +154,12 @@ pub fn nothing(args: &PlanArgs, planned: &Planned) -> String {
             args.device, args.device
         );
     }
-    if let Some(block) = &args.block {
-        return format!("no block `{block}` on {}; `rigel list` with the same plan and device names them", args.device);
+    if !args.blocks.is_empty() {
+        let unknown = unknown_blocks(args, &planning::pieces(args, planned)).join("`, `");
+        return format!(
+            "no block `{unknown}` on {}; `rigel list` with the same plan and device names them",
+            args.device
+        );
     }
     let mut asked: Vec<String> = Vec::new();
     if !args.filter.is_empty() {

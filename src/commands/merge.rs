@@ -6,7 +6,7 @@ use crate::exit::{Exit, failure};
 use crate::terminal::{tell, warning};
 use rigel_ledger::Provenance;
 use rigel_ledger::parts::missing_parts;
-use rigel_ledger::store::{Run, integrity};
+use rigel_ledger::store::{Run, StoreError, integrity};
 use rigel_study::missing::{Missing, missing};
 use rigel_study::pieces::Expansion;
 
@@ -15,7 +15,7 @@ pub fn merge(args: &MergeArgs) -> anyhow::Result<Exit> {
     for shard in &args.shards {
         integrity(shard).map_err(|error| opening::refused(shard, error))?;
     }
-    let run = rigel_ledger::store::merge(&args.out, &args.shards).map_err(|error| failure(Exit::Usage, error))?;
+    let run = rigel_ledger::store::merge(&args.out, &args.shards).map_err(refused)?;
     super::report::write_page(&run, &args.out.join("report.html"))?;
     tell!("{} rows of {} shards are in {}", run.cells().len(), args.shards.len(), args.out.display());
     let parts = missing_parts(run.provenance());
@@ -38,6 +38,12 @@ pub fn merge(args: &MergeArgs) -> anyhow::Result<Exit> {
     }
     tell!("verdicts stand on the blocks that are here, and say so; measure the rest, then merge again");
     Ok(Exit::Unfinished)
+}
+
+/// A merge that was refused: a check said no to a shard, or the shards are no one run.
+fn refused(error: StoreError) -> anyhow::Error {
+    let exit = if matches!(error, StoreError::Rejected { .. }) { Exit::CheckFailed } else { Exit::Usage };
+    failure(exit, error)
 }
 
 /// Counts by the plan, where the run's own device is here to expand it: launch tiles and ceiling loops are its to name.

@@ -17,6 +17,8 @@ mod merge;
 mod models;
 mod opening;
 mod planning;
+mod published;
+mod reading;
 mod records;
 mod report;
 mod run;

@@ -85,11 +85,7 @@ fn named(published: &Published) -> Named {
 fn read(path: &Path) -> anyhow::Result<Named> {
     let shown = path.display();
     let refused = |why: String| failure(Exit::Usage, format!("{shown}: {why}"));
-    let length = path.metadata().map_err(|e| refused(e.to_string()))?.len();
-    if length > MOST_BYTES {
-        return Err(refused(format!("{length} bytes are no model; at most {MOST_BYTES} are read")));
-    }
-    let text = std::fs::read_to_string(path).map_err(|e| refused(e.to_string()))?;
+    let text = super::reading::text(path, MOST_BYTES).map_err(|why| refused(format!("no model: {why}")))?;
     let named = |name: String, validation: &str, model: Model| {
         model.check().map_err(|e| refused(e.to_string()))?;
         let about = About { name, source: format!("file {shown}"), validation: validation.to_owned() };

@@ -34,6 +34,7 @@ pub fn refused(dir: &Path, error: StoreError) -> anyhow::Error {
 /// 1 where MANIFEST says no, 2 where nothing that reads is there.
 fn exit(error: &StoreError) -> Exit {
     match error {
+        StoreError::Rejected { .. } => Exit::CheckFailed,
         StoreError::File {
             fault: FileFault::Digest { .. } | FileFault::Rows { .. } | FileFault::Added | FileFault::Missing,
             ..

@@ -8,7 +8,6 @@ use rigel_ledger::plan::PlanFault;
 use rigel_ledger::rows::name_of;
 use rigel_study::pieces::{Expansion, Piece, offered_probes};
 use rigel_study::{presets, select};
-use std::io::Read;
 use std::path::Path;
 
 /// Longest plan file that is read, in bytes.
@@ -100,16 +99,8 @@ pub fn open(selector: &str) -> anyhow::Result<Box<dyn Device>> {
 
 /// The text of a plan file; a plan takes a few kilobytes, so more than [`LONGEST_PLAN`] is something else.
 fn read_plan(path: &Path) -> Result<String, String> {
-    let name = path.display();
-    let file = std::fs::File::open(path).map_err(|e| format!("cannot read plan {name}: {e}"))?;
-    let mut text = String::new();
-    file.take(LONGEST_PLAN + 1).read_to_string(&mut text).map_err(|e| format!("cannot read plan {name}: {e}"))?;
-    if text.len() as u64 > LONGEST_PLAN {
-        return Err(format!(
-            "plan {name} is longer than {LONGEST_PLAN} bytes, so it is no plan; a run's plan.toml is one"
-        ));
-    }
-    Ok(text)
+    let text = super::reading::text(path, LONGEST_PLAN);
+    text.map_err(|why| format!("cannot read plan {}: {why}; a run's plan.toml is one", path.display()))
 }
 
 fn probe(name: &str) -> anyhow::Result<rigel_ledger::Probe> {
@@ -127,19 +118,19 @@ fn probe(name: &str) -> anyhow::Result<rigel_ledger::Probe> {
     })
 }
 
-/// What of a plan this run takes, for its provenance: `slice:m/n`, `block:NAME`, or empty for all.
+/// What of a plan this run takes, for its provenance: `slice:m/n`, `block:NAME;NAME`, or empty for all.
 pub fn part(args: &PlanArgs) -> String {
-    let block = args.block.as_ref().map(|name| format!("block:{name}"));
-    block.or_else(|| args.partition.map(|p| p.to_string())).unwrap_or_default()
+    let blocks = (!args.blocks.is_empty()).then(|| format!("block:{}", args.blocks.join(";")));
+    blocks.or_else(|| args.partition.map(|p| p.to_string())).unwrap_or_default()
 }
 
-/// The pieces of a plan on a device, in this shard or of this block.
+/// The pieces of a plan on a device, in this shard or of these blocks.
 pub fn pieces(args: &PlanArgs, planned: &Planned) -> Vec<Piece> {
     let expansion = Expansion::new(&planned.plan, planned.device.as_ref());
     let pieces = expansion.pieces();
     let takes = |i: usize, piece: &Piece| {
         args.partition.is_none_or(|shard| shard.takes(i))
-            && args.block.as_ref().is_none_or(|name| piece.name() == *name)
+            && (args.blocks.is_empty() || args.blocks.contains(&piece.name()))
     };
     pieces.into_iter().enumerate().filter(|(i, piece)| takes(*i, piece)).map(|(_, piece)| piece).collect()
 }

@@ -10,7 +10,7 @@ use rigel_ledger::rows::name_of;
 use rigel_ledger::store::Run;
 use rigel_report::{Files, Source, VerdictTable};
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// What stands before the table in a README.
@@ -21,24 +21,21 @@ const END: &str = "<!-- rigel findings: end -->";
 /// Bytes of a README, at most.
 const LONGEST: u64 = 16 << 20;
 
-/// Writes or checks the page, and renews the findings of a README where one is named.
+/// Writes or checks the page, renews a table of a README where one is named, and prints a published study where one is.
 pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
-    let run = super::opening::open(&args.run)?;
-    let out = args.out.clone().unwrap_or_else(|| args.run.join("report.html"));
-    let page = with_source(&run, |source| Ok(rigel_report::page(source)))?;
+    let Some(dir) = &args.run else { return super::published::print(args, None) };
+    let run = super::opening::open(dir)?;
+    let out = args.out.clone().unwrap_or_else(|| dir.join("report.html"));
+    let write = if args.published.is_some() { rigel_report::page_with_study } else { rigel_report::page };
+    let page = with_source(&run, |source| Ok(write(source)))?;
     let mut same = put(&out, page.as_bytes(), args.check)?;
-    if let Some(readme) = &args.readme {
-        let old = text_of(readme)?;
+    if args.published.is_some() {
+        let exit = with_source(&run, |source| super::published::print(args, Some(source)))?;
+        same &= exit == Exit::Fine;
+    } else if let Some(readme) = &args.readme {
         let table = with_source(&run, |source| Ok(rigel_report::findings_markdown(source)))?;
-        let [begin, end] = markers(&old, &directory(run.dir()));
-        let new = renewed(&old, &table, [&begin, &end]).ok_or_else(|| {
-            let name = readme.display();
-            failure(
-                Exit::Usage,
-                format!("{name} has not the two lines `{begin}` and `{end}`, in that order, once each"),
-            )
-        })?;
-        same &= put(readme, new.as_bytes(), args.check)?;
+        let [begin, end] = markers(&text_of(readme)?, &directory(run.dir()));
+        same &= renew(readme, &table, [&begin, &end], args.check)?;
     }
     Ok(if same { Exit::Fine } else { Exit::CheckFailed })
 }
@@ -49,25 +46,25 @@ fn markers(page: &str, directory: &str) -> [String; 2] {
     if page.contains(&own[0]) { own } else { [BEGIN, END].map(str::to_owned) }
 }
 
+/// Renews what stands between two markers of a Markdown file, or checks it; whether it was so already, or is written now.
+pub fn renew(readme: &Path, table: &str, [begin, end]: [&str; 2], check: bool) -> anyhow::Result<bool> {
+    let old = text_of(readme)?;
+    let new = renewed(&old, table, [begin, end]).ok_or_else(|| {
+        let name = readme.display();
+        failure(Exit::Usage, format!("{name} has not the two lines `{begin}` and `{end}`, in that order, once each"))
+    })?;
+    put(readme, new.as_bytes(), check)
+}
+
 /// The text of a README; what is longer than [`LONGEST`] is none.
-pub fn text_of(readme: &Path) -> anyhow::Result<String> {
+fn text_of(readme: &Path) -> anyhow::Result<String> {
     let unread = |why: String| failure(Exit::Usage, format!("cannot read {}: {why}", readme.display()));
-    if !readme.is_file() {
-        return Err(unread(
-            "there is no such file; name one that has the two lines between which the table goes".to_owned(),
-        ));
-    }
-    let mut text = String::new();
-    let file = std::fs::File::open(readme).map_err(|e| unread(e.to_string()))?;
-    file.take(LONGEST + 1).read_to_string(&mut text).map_err(|e| unread(e.to_string()))?;
-    if text.len() as u64 > LONGEST {
-        return Err(unread(format!("it is longer than {LONGEST} bytes")));
-    }
-    Ok(text)
+    let named = |why| unread(format!("{why}; name one that has the two lines between which the table goes"));
+    super::reading::text(readme, LONGEST).map_err(named)
 }
 
 /// The text with what stands between two markers replaced; `None` where they are not there once each, in that order.
-pub fn renewed(old: &str, table: &str, [begin, end]: [&str; 2]) -> Option<String> {
+fn renewed(old: &str, table: &str, [begin, end]: [&str; 2]) -> Option<String> {
     let once = |marker: &str| (old.matches(marker).count() == 1).then(|| old.find(marker)).flatten();
     let (begin, end) = (once(begin)? + begin.len(), once(end)?);
     (begin <= end).then(|| format!("{}\n\n{}\n\n{}", &old[..begin], table.trim_end(), &old[end..]))
@@ -102,7 +99,8 @@ pub fn print_verdicts(run: &Run, format: Format) -> anyhow::Result<()> {
     }
     let (products, verdicts) = with_source(run, |source| Ok((source.asks_products(), VerdictTable::new(source))))?;
     if products {
-        crate::terminal::output().write_all(verdicts.text().as_bytes())?;
+        let text = verdicts.text(crate::terminal::width(), crate::terminal::bold);
+        crate::terminal::output().write_all(text.as_bytes())?;
     }
     units(run)
 }

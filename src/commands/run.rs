@@ -17,6 +17,7 @@ use rigel_study::origin::{self, Binary};
 use rigel_study::pieces::Piece;
 use rigel_study::spent::Spent;
 use rigel_study::supervisor::Workers;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -27,10 +28,11 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let fail_on = FailOn::new(&args.fail_on)?;
     let mut planned = planning::resolve(&args.plan)?;
     let pieces = planning::pieces(&args.plan, &planned);
-    let nothing = match (&args.plan.block, args.plan.partition) {
-        (Some(_), _) => pieces.is_empty(),
-        (None, Some(_)) => false,
-        (None, None) => pieces.iter().all(|u| matches!(u, Piece::Absent { .. })),
+    let unknown = list::unknown_blocks(&args.plan, &pieces);
+    let nothing = match (args.plan.blocks.is_empty(), args.plan.partition) {
+        (false, _) => !unknown.is_empty(),
+        (true, Some(_)) => false,
+        (true, None) => pieces.iter().all(|u| matches!(u, Piece::Absent { .. })),
     };
     if nothing {
         return Err(failure(Exit::NothingSelected, list::nothing(&args.plan, &planned)));
@@ -49,6 +51,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         return Err(failure(Exit::Usage, why));
     }
     list::warn(&planned, &pieces);
+    list::tell_rivals(&planned);
     let out = args.out.clone().unwrap_or_else(|| default_out(args, &planned));
     let provenance = provenance(args, &mut planned);
     if let (RunKind::Measured, Some(load)) = (provenance.kind, provenance.host.busy()) {
@@ -134,10 +137,23 @@ fn open_writer(args: &RunArgs, out: &Path, planned: &Planned, provenance: &Prove
     } else {
         RunWriter::open(out, &planned.plan, provenance)
     };
-    opened.map_err(|e| {
-        let exit = if matches!(e, StoreError::Busy { .. }) { Exit::Busy } else { Exit::Usage };
-        failure(exit, e)
-    })
+    opened.map_err(|error| failure(refusal(&error), error))
+}
+
+/// The code of a run directory that cannot be opened for writing.
+fn refusal(error: &StoreError) -> Exit {
+    match error {
+        StoreError::Busy { .. } => Exit::Busy,
+        StoreError::Rejected { .. } => Exit::CheckFailed,
+        // Room comes back, and then the same command begins.
+        StoreError::Io { source, .. } if is_full(source) => Exit::Unfinished,
+        _ => Exit::Usage,
+    }
+}
+
+/// Whether a write found no room.
+fn is_full(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
 fn worker_command() -> Command {
@@ -180,4 +196,21 @@ fn finish(args: &RunArgs, out: &Path, writer: RunWriter, fail_on: &FailOn) -> an
         return Ok(Exit::CheckFailed);
     }
     Ok(Exit::Fine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_worth_another_try_and_a_forbidden_directory_is_not() {
+        let io = |kind: ErrorKind| StoreError::Io { path: "out".into(), action: "write", source: kind.into() };
+        for kind in [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::FileTooLarge] {
+            assert_eq!(refusal(&io(kind)), Exit::Unfinished, "{kind}");
+            assert!(io(kind).to_string().contains("free some space"), "{kind}");
+        }
+        for kind in [ErrorKind::PermissionDenied, ErrorKind::NotFound] {
+            assert_eq!(refusal(&io(kind)), Exit::Usage, "{kind}");
+        }
+    }
 }

@@ -2,55 +2,27 @@
 
 use rigel_ledger::FactRow;
 use rigel_ledger::compare::number;
+use rigel_report::Columns;
 use std::io::Write;
 
-/// A table of words; the first row names the columns.
-pub struct Table {
-    head: Vec<&'static str>,
-    rows: Vec<Vec<String>>,
-}
+/// A table of words under named columns, as wide as the terminal.
+pub struct Table(Columns);
 
 impl Table {
     /// An empty table.
     pub fn new(head: &[&'static str]) -> Self {
-        Table { head: head.to_vec(), rows: Vec::new() }
+        Table(Columns::new(head.iter().copied()))
     }
 
     /// Adds a row, as wide as the head.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        let mut row: Vec<String> = cells.into_iter().collect();
-        row.resize(self.head.len(), String::new());
-        self.rows.push(row);
+        self.0.row(cells);
     }
 
     /// Prints to standard output.
     pub fn print(&self) -> anyhow::Result<()> {
-        Ok(crate::terminal::output().write_all(self.aligned().as_bytes())?)
-    }
-
-    fn aligned(&self) -> String {
-        let width = |s: &str| s.chars().count();
-        let mut widths: Vec<usize> = self.head.iter().map(|h| width(h)).collect();
-        for row in &self.rows {
-            row.iter().zip(&mut widths).for_each(|(cell, w)| *w = (*w).max(width(cell)));
-        }
-        let mut text = String::new();
-        let mut line = |cells: &[String], paint: &dyn Fn(&str) -> String| {
-            let mut line = String::new();
-            for (i, (cell, w)) in cells.iter().zip(&widths).enumerate() {
-                let pad = if i + 1 == cells.len() { 0 } else { w - width(cell) + 2 };
-                line.push_str(cell);
-                line.push_str(&" ".repeat(pad));
-            }
-            text.push_str(&paint(line.trim_end()));
-            text.push('\n');
-        };
-        let head: Vec<String> = self.head.iter().map(|h| (*h).to_owned()).collect();
-        line(&head, &crate::terminal::bold);
-        for row in &self.rows {
-            line(row, &str::to_owned);
-        }
-        text
+        let text = self.0.text(crate::terminal::width(), crate::terminal::bold);
+        Ok(crate::terminal::output().write_all(text.as_bytes())?)
     }
 }
 

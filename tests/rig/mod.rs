@@ -16,7 +16,7 @@ pub fn rigel() -> Command {
             command.env_remove(name);
         }
     }
-    command.env("NO_COLOR", "1");
+    command.env("NO_COLOR", "1").env_remove("COLUMNS");
     command
 }
 

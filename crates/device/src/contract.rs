@@ -102,7 +102,7 @@ pub struct Offer {
     /// Whether a ceiling loop exists.
     pub has_ceiling: bool,
     /// How the kernel converts its operands before it multiplies them, seen in its machine code or source; empty when an
-    /// instruction takes the operand type itself. A witness of emulation.
+    /// instruction takes the operand type itself. A sign of emulation.
     pub conversion: String,
 }
 

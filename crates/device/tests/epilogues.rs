@@ -1,7 +1,7 @@
 //! Does what follows a product come out right on every path of `cpu` and on a software device, fused and decomposed alike?
 
 use rigel_device::cpu::Cpu;
-use rigel_device::sim::device::SimDevice;
+use rigel_device::sim::{SimDevice, Truth};
 use rigel_device::{Cache, Device, Epilogue, GemmSpec};
 use rigel_numerics::epilogue::{self, Activation};
 use rigel_numerics::{Matrix, Operand, Recipe, Shape, Triple};
@@ -60,7 +60,7 @@ fn a_planted_epilogue_is_right_or_forgets_its_bias_as_planted() {
     assert_ne!(plain, forgetful);
     let triple: Triple = "f16,f16->f32".parse().unwrap();
     for (text, all_right) in [(plain, true), (&forgetful, false)] {
-        let mut device = SimDevice::new(toml::from_str(text).unwrap()).unwrap();
+        let mut device = SimDevice::new(Truth::parse(text).unwrap()).unwrap();
         let tile = device.tiles("matmul2d", triple)[0].clone();
         let spec = GemmSpec { path: "matmul2d".into(), triple, shape: Shape::new(40, 24, 33), tile };
         assert_eq!(device.epilogues("matmul2d", triple).len(), 4);

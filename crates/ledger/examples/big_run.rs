@@ -1,10 +1,13 @@
-//! How long do reading and verifying take on a run of 10⁵ cell rows, 3·10⁷ samples and 1.6·10⁶ witness elements?
+//! How long do reading and verifying take on a run of 10⁵ cell rows, 3·10⁷ samples and 2.4·10⁶ witness elements?
 //!
 //! `cargo run --release -p rigel-ledger --example big_run -- DIRECTORY [CELLS]` writes a run marked `simulated` there
 //! (about 1.2 GB; a run that is there already is taken), then prints seconds and peak memory of each step.
 
 use rayon::prelude::*;
+use rigel_ledger::block_name;
 use rigel_ledger::facts::{Evidence, derive};
+use rigel_ledger::gate::places;
+use rigel_ledger::provenance::OfferRecord;
 use rigel_ledger::rows::{Bits, CacheState, GateMethod, Identity, Outcome, Stop, Work};
 use rigel_ledger::store::{Run, RunWriter};
 use rigel_ledger::{CellId, CellRow, Plan, Probe, Provenance, SampleRow, WitnessRow, verify};
@@ -15,9 +18,9 @@ use std::path::Path;
 use std::time::Instant;
 
 const PROCESSES: u32 = 6;
+const PATHS: u32 = 8;
 const REPETITIONS: u32 = 300;
 const K: usize = 256;
-const WITNESS: u32 = 16;
 const TRIPLE: Triple = Triple::new(Format::F32, Format::F32, Format::F32);
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -53,8 +56,9 @@ fn timed<T>(step: &str, run: impl FnOnce() -> T) -> T {
 }
 
 fn write(dir: &Path, cells: u32) -> Result<(), Box<dyn Error>> {
-    let plan = plan();
-    let provenance = Provenance::planted(&plan, "big");
+    let plan = plan(cells);
+    let mut provenance = Provenance::planted(&plan, "big");
+    provenance.device.offers = (0..PATHS).map(offer).collect();
     let mut writer = RunWriter::create(dir, &plan, &provenance)?;
     for start in (0..cells).step_by(1200) {
         let batch: Vec<_> = (start..(start + 1200).min(cells)).into_par_iter().map(|i| cell(&provenance, i)).collect();
@@ -66,15 +70,15 @@ fn write(dir: &Path, cells: u32) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Cell row `i`: every cell has its own inputs, and stands in each of the processes.
+/// Cell row `i`: every block has its own inputs, and each cell stands in each of the processes.
 fn cell(provenance: &Provenance, i: u32) -> (CellRow, Vec<SampleRow>, Vec<WitnessRow>) {
     let (index, process) = (i / PROCESSES, i % PROCESSES);
-    let shape = Shape::new(64, 64, K);
-    let (recipe, seed) = (Recipe::NearNormal, u64::from(index / 8));
+    let shape = shape(index / PATHS);
+    let (recipe, seed) = (Recipe::NearNormal, provenance.seed);
     let identity = Identity {
         probe: Probe::Throughput,
         work: Work::Gemm,
-        path: format!("path-{}", index % 8),
+        path: format!("path-{}", index % PATHS),
         triple: TRIPLE,
         shape: Some(shape),
         tile: "64x64".to_owned(),
@@ -95,8 +99,9 @@ fn cell(provenance: &Provenance, i: u32) -> (CellRow, Vec<SampleRow>, Vec<Witnes
         })
         .collect();
     let (mut error, mut ulps, mut witness) = (0.0, 0.0, Vec::new());
-    for w in 0..WITNESS {
-        let (row, column) = (w * 4, (w * 37) % 64);
+    let blank = CellRow { gate: Some(GateMethod::Full), ..CellRow::blank(&identity, process) };
+    for (row, column) in places::of_row(&blank) {
+        let (row, column) = (row as u32, column as u32);
         let pair = |k| {
             let a = recipe.element(TRIPLE.a, seed, Operand::A, row.into(), k);
             (a, recipe.element(TRIPLE.b, seed, Operand::B, k, column.into()))
@@ -116,28 +121,45 @@ fn cell(provenance: &Provenance, i: u32) -> (CellRow, Vec<SampleRow>, Vec<Witnes
         device: provenance.device.id.clone(),
         driver: provenance.device.driver.clone(),
         run: provenance.run.clone(),
-        block: format!("block-{}", index / 8),
+        block: block_name::products(shape, recipe, CacheState::Warm),
         outcome: Outcome::Right,
-        gate: Some(GateMethod::Full),
         gate_error: Some(round_up_3(error)),
         gate_ulps: Some(round_up_3(ulps)),
         gate_tolerance: Some(tolerance(TRIPLE, K, recipe).relative),
         operations: Some(shape.operations()),
         stop: Some(Stop::Repetitions),
-        ..CellRow::blank(&identity, process)
+        ..blank
     };
     row.summarise(&times, &clocks, 0);
     (row, samples, witness)
 }
 
-fn plan() -> Plan {
+/// A shape of its own for each block, so that each has its own inputs.
+fn shape(block: u32) -> Shape {
+    Shape::new(64 + block as usize, 64, K)
+}
+
+fn offer(path: u32) -> OfferRecord {
+    OfferRecord {
+        path: format!("path-{path}"),
+        triple: TRIPLE,
+        advertised: true,
+        source: "planted".to_owned(),
+        absent: String::new(),
+        stated_operations_per_cycle_per_core: None,
+        stated_source: String::new(),
+        conversion: String::new(),
+    }
+}
+
+fn plan(cells: u32) -> Plan {
     let mut plan = Plan::planted("big");
     plan.sampling.processes = PROCESSES;
     plan.sampling.repetitions = PROCESSES * REPETITIONS;
     plan.matches.triple = TRIPLE;
     plan.baselines.b = "path-0".into();
     plan.baselines.c = "path-1".into();
-    plan.throughput.shapes = vec![Shape::new(64, 64, K)];
+    plan.throughput.shapes = (0..cells.div_ceil(PROCESSES * PATHS)).map(shape).collect();
     plan.throughput.ceilings = false;
     plan
 }

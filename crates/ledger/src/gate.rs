@@ -25,6 +25,7 @@
 //! their tolerance is [`Tolerance::Exact`], their residual 0 or not, and rules 5 and 6 do not exist for them.
 
 mod operands;
+pub mod places;
 mod witness;
 
 pub use operands::operands_cut;

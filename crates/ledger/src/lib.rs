@@ -3,6 +3,8 @@
 //! This crate knows files, not devices. Everything in it is a pure step over plain data except [`store`].
 #![forbid(unsafe_code)]
 
+mod asked;
+pub mod block_name;
 pub mod compare;
 pub mod facts;
 pub mod gate;
@@ -11,10 +13,13 @@ pub mod plan;
 mod plan_error;
 mod plan_file;
 mod plan_section;
+mod plan_select;
 mod planted;
 pub mod provenance;
+pub mod rivals;
 pub mod rows;
 pub mod schema;
+pub mod share;
 pub mod statistics;
 pub mod store;
 pub mod units;

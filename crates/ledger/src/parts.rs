@@ -1,6 +1,7 @@
 //! Which parts of a plan are not in a run?
 //!
-//! `run --partition slice:m/n` measures every n-th unit of a plan, `run --block NAME` one block; provenance keeps which. A
+//! `run --partition slice:m/n` measures every n-th unit of a plan, `run --block NAME` one block and several such options
+//! several; provenance keeps which, `block:NAME;NAME`. A
 //! run of some shards is whole for each of its blocks, and says nothing of the others.
 
 use crate::provenance::Provenance;
@@ -32,7 +33,7 @@ pub fn missing_parts(provenance: &[Provenance]) -> Option<MissingParts> {
             "" => return None,
             part => match (shard(part), part.strip_prefix("block:")) {
                 (Some((index, count)), _) => drop(divisions.entry(count).or_default().insert(index)),
-                (None, Some(block)) => drop(blocks.insert(block.to_owned())),
+                (None, Some(names)) => blocks.extend(names.split(';').map(str::to_owned)),
                 (None, None) => {}
             },
         }
@@ -100,6 +101,7 @@ mod tests {
         assert_eq!(said(&["slice:1/3", "slice:1/3"]).unwrap(), "2 of 3 shards are not here: slice:2/3, slice:3/3");
         assert_eq!(said(&["slice:1/3", "slice:2/2", "block:b"]).unwrap(), "1 of 2 shards is not here: slice:1/2");
         assert_eq!(said(&["block:b", "block:a"]).unwrap(), "of all blocks of the plan only these are here: a, b");
+        assert_eq!(said(&["block:b;a", "block:c"]).unwrap(), "of all blocks of the plan only these are here: a, b, c");
         for odd in ["slice:0/3", "slice:4/3", "slice:x/3", "slice:1/99999999", "half"] {
             assert!(said(&[odd]).unwrap().contains("not known"), "{odd}");
         }

@@ -1,6 +1,7 @@
 //! What was asked: which probes, over which axes, by which thresholds, fixed before the first cell?
 
 pub use crate::plan_error::{PlanError, PlanFault};
+pub use crate::plan_select::begins;
 use crate::rows::{CacheState, Probe};
 use rigel_numerics::epilogue::Activation;
 use rigel_numerics::{Recipe, Shape, Triple};
@@ -103,6 +104,11 @@ pub struct Limits {
     pub timeout_s: f64,
     /// Private writable memory of a worker in MiB, stacks of its threads included; 0 = no limit. Where the system cannot limit it, it does not.
     pub memory_mib: u64,
+}
+
+impl Limits {
+    /// Less than this holds no worker at all: its program, its threads and what it writes with.
+    pub const LEAST_MEMORY_MIB: u64 = 64;
 }
 
 /// What triples are judged against.

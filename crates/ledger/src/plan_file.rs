@@ -238,7 +238,7 @@ fn limits(root: &Section<'_>, base: Option<&Limits>) -> Result<Limits, PlanError
     let s = root.open("limits", &["timeout_s", "memory_mib"])?;
     Ok(Limits {
         timeout_s: s.real("timeout_s", 0.1..=DAY_S, base.map(|b| b.timeout_s))?,
-        memory_mib: s.whole("memory_mib", 0..=1 << 30, base.map(|b| b.memory_mib))?,
+        memory_mib: s.whole_or_none("memory_mib", Limits::LEAST_MEMORY_MIB..=1 << 30, base.map(|b| b.memory_mib))?,
     })
 }
 

@@ -118,10 +118,18 @@ impl<'t> Section<'t> {
 
     pub(crate) fn whole(&self, key: &str, range: RangeInclusive<u64>, fallback: Option<u64>) -> Result<u64, PlanError> {
         let allowed = format!("a whole number from {} to {}", range.start(), range.end());
-        self.value(key, &allowed, fallback, |node| {
-            let integer = node.get_ref().as_integer()?;
-            u64::from_str_radix(integer.as_str(), integer.radix()).ok().filter(|value| range.contains(value))
-        })
+        self.value(key, &allowed, fallback, |node| whole(node).filter(|value| range.contains(value)))
+    }
+
+    /// A whole number of a range, or 0, which stands for none.
+    pub(crate) fn whole_or_none(
+        &self,
+        key: &str,
+        range: RangeInclusive<u64>,
+        fallback: Option<u64>,
+    ) -> Result<u64, PlanError> {
+        let allowed = format!("a whole number from {} to {}, or 0 for none", range.start(), range.end());
+        self.value(key, &allowed, fallback, |node| whole(node).filter(|&value| value == 0 || range.contains(&value)))
     }
 
     pub(crate) fn real(&self, key: &str, range: RangeInclusive<f64>, fallback: Option<f64>) -> Result<f64, PlanError> {
@@ -200,6 +208,11 @@ impl<'t> Section<'t> {
         let text = node.get_ref().as_str().ok_or_else(|| self.refuse(key, node, allowed))?;
         parse(text).map_err(|why| self.refuse(key, node, &why))
     }
+}
+
+fn whole(node: &Node<'_>) -> Option<u64> {
+    let integer = node.get_ref().as_integer()?;
+    u64::from_str_radix(integer.as_str(), integer.radix()).ok()
 }
 
 fn real(value: &DeValue<'_>) -> Option<f64> {

@@ -111,6 +111,8 @@ pub enum Work {
     Unit,
     /// A conversion of single codes, or an operand of a unit asked as one. Has no throughput.
     Conversion,
+    /// Readings of meters under the loop of a path, where they failed: why a meter or a load left none. Has no throughput.
+    Meter,
 }
 
 impl Work {
@@ -170,7 +172,7 @@ pub struct Identity {
     pub triple: Triple,
     /// Extents; none for a ceiling.
     pub shape: Option<Shape>,
-    /// Launch tile, the variant of a ceiling loop, or the name of a unit or conversion.
+    /// Launch tile, the variant of a ceiling loop, or the name of a unit, conversion or meter.
     pub tile: String,
     /// Input recipe; none for a ceiling.
     pub recipe: Option<Recipe>,
@@ -328,7 +330,7 @@ pub struct CellRow {
     /// Extents, `MxNxK`; empty for a ceiling.
     #[schemars(with = "Option<String>")]
     pub shape: Option<Shape>,
-    /// Launch tile, ceiling variant, or name of a unit or conversion.
+    /// Launch tile, ceiling variant, or name of a unit, conversion or meter.
     pub tile: String,
     /// Input recipe; empty for a ceiling.
     pub recipe: Option<Recipe>,

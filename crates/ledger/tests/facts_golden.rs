@@ -44,8 +44,30 @@ fn verdicts_of_the_golden_run() {
     let run = golden();
     assert_eq!(run.value("matrix", Some(NARROW), "verdict.acceleration"), "accelerated");
     assert_eq!(run.value("matrix", Some(NARROW), "verdict.win"), "win over C, D");
-    assert_eq!(run.value("matrix", Some(HALF), "verdict.win"), "win over C");
+    assert_eq!(run.value("matrix", Some(HALF), "verdict.win"), "baseline D");
     assert_eq!(run.value("matrix", None, "verdict.where"), "undetermined");
+}
+
+/// A path and triple of which some product is wrong is praised with that condition, and one of which nothing is right not at all.
+#[test]
+fn nothing_that_is_wrong_reads_as_a_plain_win() {
+    let verdict = |run: &Run, name: &str| run.value("matrix", Some(NARROW), name);
+    let mut run = golden();
+    let of_narrow = |row: &CellRow| row.triple == NARROW && matches!(row.work, Work::Gemm | Work::Rung);
+    let wrong = |run: &mut Run, wanted: &dyn Fn(&CellRow) -> bool| {
+        let rows = run.cells.iter_mut().filter(|row| of_narrow(row) && wanted(row));
+        rows.for_each(|row| row.outcome = Outcome::Wrong);
+    };
+    wrong(&mut run, &|row| row.shape == Some(BIG));
+    let words = [verdict(&run, "verdict.acceleration"), verdict(&run, "verdict.win")];
+    for word in &words {
+        let praise = word.starts_with("accelerated") || word.starts_with("win");
+        assert!(word.ends_with(" where right") || !praise, "{words:?}");
+    }
+    assert!(words[0] == "accelerated where right", "{words:?}");
+    wrong(&mut run, &|_| true);
+    assert_eq!(verdict(&run, "verdict.acceleration"), "undecided: no cell counts");
+    assert!(verdict(&run, "verdict.win").starts_with("undecided"));
 }
 
 #[test]
@@ -271,7 +293,7 @@ fn the_ladder_tells_refusals_from_what_was_never_tried() {
 fn empty_and_odd_input_gives_facts_and_no_panic() {
     let mut run = golden();
     run.cells.clear();
-    assert!(run.facts().iter().all(|fact| fact.name.starts_with("rung")));
+    assert!(run.facts().iter().all(|fact| fact.name.starts_with("rung") || fact.name == "incomplete.rows"));
     let mut run = golden();
     run.samples = Memory::default();
     assert!(!run.facts().iter().any(|fact| fact.name == "modes"));

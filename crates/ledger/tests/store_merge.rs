@@ -4,23 +4,23 @@ mod planted;
 
 use planted::{Planted, files};
 use rigel_ledger::Provenance;
+use rigel_ledger::block_name::LEFT_OUT;
 use rigel_ledger::store::{FileFault, Run, StoreError, merge};
 use rigel_ledger::verify::verify;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use tempfile::{TempDir, tempdir};
 
-/// Writes the blocks of a plan as shards: cell i goes to shard i modulo n.
+/// Writes the blocks of a plan as shards: block i goes to shard i modulo n.
 fn shards(n: usize) -> Vec<TempDir> {
     (0..n)
         .map(|shard| {
             let dir = tempdir().unwrap();
             let mut planted = Planted::new(&format!("shard-{shard}"));
             planted.provenance.partition = format!("slice:{}/{n}", shard + 1);
-            let mut index = 0;
-            planted.cells.retain(|_| {
-                index += 1;
-                (index - 1) % n == shard
-            });
+            let name = |row: &rigel_ledger::CellRow| row.block.trim_end_matches(LEFT_OUT).to_owned();
+            let blocks: BTreeSet<String> = planted.cells.iter().map(|(row, ..)| name(row)).collect();
+            planted.cells.retain(|(row, ..)| blocks.iter().position(|block| *block == name(row)).unwrap() % n == shard);
             planted.power.truncate(usize::from(shard == 0) * 4);
             planted.sealed(dir.path());
             dir

@@ -176,6 +176,7 @@ fn row(record: &UnitRecord, provenance: &Provenance) -> CellRow {
     let mut row = CellRow::blank(&cell(probe, work, record.unit()), 0);
     (row.device, row.driver) = (provenance.device.id.clone(), provenance.device.driver.clone());
     (row.run, row.outcome) = (provenance.run.clone(), record.claim().outcome());
+    row.block = rigel_ledger::block_name::of_row(&plan(), &row).unwrap();
     row
 }
 
@@ -190,7 +191,7 @@ fn all() -> Vec<UnitRecord> {
 
 fn plan() -> Plan {
     let probes = vec![Probe::Arithmetic, Probe::Layout, Probe::Specials];
-    Plan { probes, units: Some(UnitsAxes::default()), ..Plan::planted("units") }
+    Plan { seed: SEED, probes, units: Some(UnitsAxes::default()), ..Plan::planted("units") }
 }
 
 /// A sealed run of these records.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rigel_ledger::plan::{Plan, Thresholds};
 use rigel_ledger::verdict::{
-    Acceleration, AccelerationCase, Baseline, BaselineCase, Comparison, Coverage, Doubt, EmulationWitness, GemmCase,
+    Acceleration, AccelerationCase, Baseline, BaselineCase, Comparison, Coverage, Doubt, EmulationSign, GemmCase,
     MatchedBy, PathSignals, Place, Rail, Ratio, RivalCase, SignalReading, StatePair, States, Win, accelerated,
     where_it_runs, win,
 };
@@ -26,7 +26,7 @@ fn product(share: Option<f64>, comparison: Comparison) -> GemmCase {
 }
 
 fn case(ceiling: Result<Comparison, String>, products: Vec<GemmCase>) -> AccelerationCase {
-    AccelerationCase { matched: MatchedBy::SamePath, ceiling, products, excluded: Vec::new(), witnesses: Vec::new() }
+    AccelerationCase { matched: MatchedBy::SamePath, ceiling, products, excluded: Vec::new(), signs: Vec::new() }
 }
 
 fn only(low: f64, high: f64) -> AccelerationCase {
@@ -50,8 +50,8 @@ fn every_acceleration_word_is_reached() {
     let few = Ratio::over(&[2.0; 5], 1).expect("positive ratios");
     let chosen = Ratio::over(&[2.0; 6], 3).expect("positive ratios");
     let cycles = |cycles| Comparison { cycles: Some(cycles), ..plain(1.6, 1.7) };
-    let with = |witness, low, high| AccelerationCase { witnesses: vec![witness], ..only(low, high) };
-    let fingerprint = || EmulationWitness::Fingerprint("two f16 halves of k, added in f32".into());
+    let with = |sign, low, high| AccelerationCase { signs: vec![sign], ..only(low, high) };
+    let fingerprint = || EmulationSign::Fingerprint("two f16 halves of k, added in f32".into());
     let fast = ratio(1.6, 1.7);
     let table: Vec<(&str, AccelerationCase, &str)> = vec![
         ("whole interval at the threshold", only(1.5, 1.5), "accelerated"),
@@ -73,9 +73,9 @@ fn every_acceleration_word_is_reached() {
         ("above 1, below 1.5", only(1.05, 1.3), "faster"),
         ("below 1.5, on both sides of 1", only(0.8, 1.3), "not accelerated"),
         ("a composition of steps", with(fingerprint(), 0.95, 1.05), "emulated"),
-        ("conversions in the code", with(EmulationWitness::Conversions("F2FP.UNPACK".into()), 1.1, 1.3), "emulated"),
+        ("conversions in the code", with(EmulationSign::Conversions("F2FP.UNPACK".into()), 1.1, 1.3), "emulated"),
         ("a ceiling below 1", case(Ok(plain(0.8, 0.99)), vec![product(Some(0.9), plain(1.0, 1.2))]), "emulated"),
-        ("a witness cannot unmake a fast unit", with(fingerprint(), 1.5, 1.6), "accelerated"),
+        ("a sign cannot unmake a fast unit", with(fingerprint(), 1.5, 1.6), "accelerated"),
         ("on both sides of 1.5", only(1.4, 1.6), "undecided"),
         ("five processes", states(few, States::One), "undecided: fewer than 6 processes"),
         ("three launch tiles judged in six", states(chosen, States::One), "undecided: fewer than 7 processes"),
@@ -180,6 +180,11 @@ fn every_win_word_is_reached() {
             vec![(Baseline::B, rival(Some(0.1), 2.0, 2.1))],
             Win::Undecided(Doubt::NothingDecides),
             "undecided: no compute-bound cell",
+        ),
+        (
+            vec![(Baseline::B, rival(Some(0.9), 3.0, 3.1)), (Baseline::D, BaselineCase::Itself)],
+            Win::Baseline(vec![Baseline::D]),
+            "baseline D",
         ),
     ];
     for (cases, word, text) in table {
@@ -351,9 +356,9 @@ fn any_comparison() -> impl Strategy<Value = Comparison> {
 fn any_case() -> impl Strategy<Value = AccelerationCase> {
     let product = (prop::option::of(0.0f64..1.2), any_comparison()).prop_map(|(share, c)| product(share, c));
     let ceiling = prop::option::of(any_comparison()).prop_map(|c| c.ok_or_else(|| "none".to_owned()));
-    (ceiling, prop::collection::vec(product, 0..4), any::<bool>()).prop_map(|(ceiling, products, witness)| {
-        let witnesses = if witness { vec![EmulationWitness::Conversions("cvt".into())] } else { vec![] };
-        AccelerationCase { witnesses, ..case(ceiling, products) }
+    (ceiling, prop::collection::vec(product, 0..4), any::<bool>()).prop_map(|(ceiling, products, sign)| {
+        let signs = if sign { vec![EmulationSign::Conversions("cvt".into())] } else { vec![] };
+        AccelerationCase { signs, ..case(ceiling, products) }
     })
 }
 

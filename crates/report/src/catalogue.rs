@@ -4,8 +4,6 @@
 //! eleven, eight hidden and three contradicted, is published. Which they are was put together from its text, its abstract, its
 //! page and its readers, so every row is drawn as `reconstruction` and agrees or differs with nothing.
 
-use std::fmt::Write;
-
 /// The file, as errors name it.
 const FILE: &str = "published/arxiv-2606.12765/findings.csv";
 const TEXT: &str = include_str!("../../../published/arxiv-2606.12765/findings.csv");
@@ -26,7 +24,7 @@ const COLUMNS: [&str; 11] = [
 ];
 
 /// Where a part of a finding was read.
-const MARKS: [&str; 5] = ["paper", "abstract", "page", "third party", "inferred"];
+pub(crate) const MARKS: [&str; 5] = ["paper", "abstract", "page", "third party", "inferred"];
 
 /// What a finding says of the vendor's document.
 const CLASSES: [&str; 3] = ["hidden", "contradicted", "control"];
@@ -77,6 +75,14 @@ pub enum CatalogueError {
         /// What may stand there.
         allowed: String,
     },
+}
+
+/// The findings that are built in.
+///
+/// # Errors
+/// [`CatalogueError`]; a test reads the file, so none is expected.
+pub fn findings() -> Result<Vec<CatalogueRow>, CatalogueError> {
+    read(TEXT)
 }
 
 /// Reads the text of a catalogue.
@@ -130,30 +136,6 @@ fn row(record: &csv::StringRecord) -> Result<CatalogueRow, CatalogueError> {
     })
 }
 
-/// The study's findings as a Markdown table, each part with its mark.
-///
-/// # Errors
-/// [`CatalogueError`]; a test reads the file that is built in, so none is expected.
-pub fn catalogue_markdown() -> Result<String, CatalogueError> {
-    let (hidden, contradicted) = PUBLISHED_COUNTS;
-    let mut out = format!(
-        "Published: {} findings, {hidden} hidden and {contradicted} contradicted. Which they are is a reconstruction: no row agrees or \
-         differs with the study.\n\n| | claim | class | the document | rule | the study | here |\n| ---: | --- | --- | --- | --- | --- | --- |\n",
-        hidden + contradicted
-    );
-    for row in read(TEXT)? {
-        let marked = |(text, mark): &(String, String)| format!("{text} ({mark})");
-        let value = row.value.as_ref().map_or("not known".into(), marked);
-        let (number, claim, class) = (row.number, marked(&row.claim), marked(&row.class));
-        let _ = writeln!(
-            out,
-            "| {number} | {claim} | {class} | {} | {} | {value} | not measured |",
-            row.specification, row.rule
-        );
-    }
-    Ok(out)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,16 +146,6 @@ mod tests {
         let of = |class: &str| rows.iter().filter(|r| r.class.0 == class).count();
         assert_eq!((of("hidden"), of("contradicted")), PUBLISHED_COUNTS);
         assert!(rows.iter().map(|r| r.number).eq(1..=11));
-    }
-
-    #[test]
-    fn the_page_of_the_device_shows_it() {
-        let page = include_str!("../../../docs/devices/apple.md");
-        assert!(
-            page.contains(&catalogue_markdown().unwrap()),
-            "write this into docs/devices/apple.md:\n{}",
-            catalogue_markdown().unwrap()
-        );
     }
 
     #[test]

@@ -5,10 +5,13 @@
 //! escaped; missing data gives a figure that says what is missing; long tables are cut with a count.
 #![forbid(unsafe_code)]
 
+mod answers;
 mod catalogue;
+pub mod columns;
 mod costs;
 mod figure;
 mod figures;
+mod headlines;
 mod kind;
 mod markdown;
 mod numbers;
@@ -18,6 +21,7 @@ mod reading;
 mod rules;
 mod scale;
 mod source;
+mod study;
 mod svg;
 mod table;
 mod text;
@@ -25,14 +29,18 @@ mod theme;
 mod units;
 mod verdicts;
 
-pub use catalogue::{CatalogueError, CatalogueRow, catalogue_markdown};
+pub use answers::Answer;
+pub use catalogue::{CatalogueError, CatalogueRow, findings};
+pub use columns::Columns;
 pub use figure::Figure;
 pub use figures::layout::{LayoutPicture, layout_picture};
+pub use headlines::{Headline, headlines};
 pub use kind::Kind;
 pub use markdown::findings_markdown;
-pub use page::page;
+pub use page::{page, page_with_study};
 pub use published::Published;
 pub use source::{FileRecord, Files, Source};
+pub use study::{StudyRow, StudyTable};
 pub use table::Table;
 pub use verdicts::{HEADS, VerdictRow, VerdictTable};
 

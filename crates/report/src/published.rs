@@ -45,12 +45,14 @@ pub struct Published {
 #[derive(Debug, thiserror::Error)]
 pub enum PublishedError {
     /// Other columns, or none.
-    #[error("{file}:1: columns are `{found}`; expected `{}`", COLUMNS.join(","))]
+    #[error("{file}:1: columns are `{found}`; expected `{expected}`")]
     Columns {
         /// File.
         file: String,
         /// What the first line says.
         found: String,
+        /// What it must say.
+        expected: String,
     },
     /// A field that cannot be what its column holds.
     #[error("{file}:{line}: {column} is `{found}`; {allowed}")]
@@ -86,7 +88,7 @@ pub fn read(file: &str, text: &str) -> Result<Vec<Published>, PublishedError> {
     let header = reader.headers().map_err(broken)?;
     if header.iter().ne(COLUMNS) {
         let found = header.iter().collect::<Vec<_>>().join(",");
-        return Err(PublishedError::Columns { file: file.to_owned(), found });
+        return Err(PublishedError::Columns { file: file.to_owned(), found, expected: COLUMNS.join(",") });
     }
     let mut rows = Vec::new();
     for record in reader.records() {

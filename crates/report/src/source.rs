@@ -5,7 +5,7 @@ use rigel_ledger::facts::SampleSource;
 use rigel_ledger::provenance::RunKind;
 use rigel_ledger::store::{Run, Samples};
 use rigel_ledger::units::UnitRecord;
-use rigel_ledger::{CellRow, FactRow, Plan, Probe, Provenance};
+use rigel_ledger::{CellRow, FactRow, Plan, PowerRow, Probe, Provenance};
 
 /// The files of one run (or of several merged ones), already read. Every figure, page and table is a pure function of
 /// it: equal sources give equal bytes on every machine.
@@ -23,6 +23,8 @@ pub struct Source<'a> {
     pub facts: &'a [FactRow],
     /// The repetitions behind the cells.
     pub samples: &'a dyn SampleSource,
+    /// Readings of meters, in windows at idle and under a load.
+    pub power: &'a [PowerRow],
     /// What was found of single units.
     pub units: &'a [UnitRecord],
     /// What others published about the device, drawn apart from ours and never mixed with it.
@@ -74,6 +76,7 @@ impl<'a> Source<'a> {
             cells: run.cells(),
             facts: run.facts(),
             samples,
+            power: run.power(),
             units: run.units(),
             published: published::about(run.provenance()),
             files,

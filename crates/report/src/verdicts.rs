@@ -1,5 +1,6 @@
 //! What is said of each path and type triple, in one line for a terminal, a README and a page?
 
+use crate::columns::{Columns, wrap};
 use crate::numbers::{percent, rate};
 use crate::reading::{Measure, Reading, Subject, shape_words};
 use crate::source::Source;
@@ -32,8 +33,10 @@ pub struct VerdictRow {
     pub path: String,
     /// Type triple.
     pub triple: Triple,
-    /// Rate of the best launch tile at the largest size, with its size and interval: `48.1 Gop/s [47.9, 48.3] at 2048³`.
+    /// Rate of the best launch tile at the largest size, with its interval: `48.1 Gop/s [47.9, 48.3]`.
     pub rate: String,
+    /// That size: `2048³`; empty where there is no rate.
+    pub size: String,
     /// Ratio to the match on the device's fastest path (else on the same path), with interval.
     pub ratio: String,
     /// Share of the path's own measured ceiling.
@@ -42,12 +45,14 @@ pub struct VerdictRow {
     pub gate: String,
     /// Verdict words, joined by `; `.
     pub verdict: String,
-    /// Why the verdict is what it is, or why there is none, in one sentence.
+    /// Why the verdict is what it is, or why there is none: clauses joined by `; `.
     pub words: String,
     /// Ids of the cells that the verdict rests on.
     pub evidence: Vec<String>,
     /// Whether it was tried on this device; else it is only advertised or absent.
     pub tried: bool,
+    /// Whether it could not be tried here; else a row that was not tried was not asked for.
+    pub absent: bool,
 }
 
 /// Heads of the columns, in the order of [`VerdictRow::columns`].
@@ -61,11 +66,12 @@ impl VerdictTable {
 
     pub(crate) fn of(reading: &Reading<'_>) -> Self {
         let incomplete = reading.source.incomplete();
-        let rows = reading.subjects.iter().map(|s| row(reading, *s, incomplete.is_empty())).collect();
+        let lines = reading.subjects.iter().map(|s| row(reading, *s, incomplete.is_empty())).collect();
         let source = reading.source;
-        let parts = rigel_ledger::parts::missing_parts(source.provenance).map(|parts| parts.to_string());
+        let rows = || source.facts.iter().find(|fact| fact.name == "incomplete.rows").map(|fact| fact.words.clone());
+        let parts = rigel_ledger::parts::missing_parts(source.provenance).map(|parts| parts.to_string()).or_else(rows);
         VerdictTable {
-            rows,
+            rows: lines,
             kind: source.kind(),
             matched: source.plan.matches.triple,
             incomplete,
@@ -74,24 +80,35 @@ impl VerdictTable {
         }
     }
 
-    /// For a terminal: columns of equal width, two spaces between them, control characters made visible; untried
-    /// lines are left out and counted below.
-    pub fn text(&self) -> String {
-        let lines: Vec<[String; 7]> =
-            self.rows.iter().filter(|r| r.tried).map(|r| r.columns().map(|c| visible(&c))).collect();
-        let mut widths = HEADS.map(|h| h.chars().count());
-        for line in &lines {
-            for (width, cell) in widths.iter_mut().zip(line) {
-                *width = (*width).max(cell.chars().count());
-            }
+    /// For a terminal of so many characters a line (`None`: one line a row): paths as headings, columns that wrap between
+    /// words, control characters made visible, headings painted by `strong`; untried lines are left out and counted below.
+    pub fn text(&self, width: Option<usize>, strong: impl Fn(&str) -> String) -> String {
+        let tried = || self.rows.iter().filter(|row| row.tried);
+        let mut sizes: Vec<&str> = tried().map(|row| row.size.as_str()).filter(|size| !size.is_empty()).collect();
+        sizes.dedup();
+        let mut heads: Vec<String> = HEADS[1..].iter().map(|head| (*head).to_owned()).collect();
+        // One size for all stands in the head and not in every line.
+        let one_size = sizes.len() == 1;
+        if let (Some(rate), true) = (heads.get_mut(1), one_size) {
+            *rate = format!("{rate} at {}", visible(sizes[0]));
         }
-        let print = |cells: &[String; 7]| {
-            let padded: Vec<String> = cells.iter().zip(widths).map(|(c, w)| format!("{c:<w$}")).collect();
-            format!("{}\n", padded.join("  ").trim_end())
-        };
-        let mut out = print(&HEADS.map(str::to_owned));
-        lines.iter().for_each(|line| out.push_str(&print(line)));
-        out.push_str(&self.notes().into_iter().map(|n| format!("{}\n", visible(&n))).collect::<String>());
+        let mut columns = Columns::new(heads);
+        let mut path = None;
+        for row in tried() {
+            if path != Some(&row.path) {
+                columns.heading(visible(&row.path));
+                path = Some(&row.path);
+            }
+            let [_, triple, rate, rest @ ..] = row.columns();
+            let rate = if one_size && !row.rate.is_empty() { row.rate.clone() } else { rate };
+            columns.row([triple, rate].into_iter().chain(rest).map(|cell| visible(&cell)));
+        }
+        let mut out = columns.text(width, strong);
+        for note in self.notes() {
+            let note = visible(&note);
+            let lines = width.map_or_else(|| vec![note.clone()], |width| wrap(&note, width));
+            lines.iter().for_each(|line| out.push_str(&format!("{line}\n")));
+        }
         out
     }
 
@@ -125,23 +142,32 @@ impl VerdictTable {
                 self.incomplete.join(", ")
             ));
         }
-        let untried = self.rows.iter().filter(|r| !r.tried).count();
-        if untried > 0 {
-            let pairs = crate::numbers::counted(untried, "pair");
-            notes.push(format!("Not in this table: {pairs} of path and type triple that could not be tried here."));
+        let untried = |absent: bool| self.rows.iter().filter(|r| !r.tried && r.absent == absent).count();
+        for (pairs, why) in
+            [(untried(true), "that could not be tried here"), (untried(false), "that this run did not ask for")]
+        {
+            if pairs > 0 {
+                let pairs = crate::numbers::counted(pairs, "pair");
+                notes.push(format!("Not in this table: {pairs} of path and type triple {why}."));
+            }
         }
         notes
     }
 }
 
 impl VerdictRow {
+    /// `48.1 Gop/s [47.9, 48.3] at 2048³`.
+    fn rate_and_size(&self) -> String {
+        if self.size.is_empty() { self.rate.clone() } else { format!("{} at {}", self.rate, self.size) }
+    }
+
     /// The seven columns as text, not escaped.
     pub fn columns(&self) -> [String; 7] {
         let or_dash = |s: &str| if s.is_empty() { "–".to_owned() } else { s.to_owned() };
         [
             self.path.clone(),
             self.triple.pretty(),
-            or_dash(&self.rate),
+            or_dash(&self.rate_and_size()),
             or_dash(&self.ratio),
             or_dash(&self.share),
             or_dash(&self.gate),
@@ -175,12 +201,9 @@ fn row(reading: &Reading<'_>, subject: Subject<'_>, complete: bool) -> VerdictRo
     let largest = |name| reading.largest(name, subject);
     let number = |fact: Option<&FactRow>| fact.and_then(Measure::of);
     let rate_fact = largest("rate");
-    let rate = match (rate_fact, number(rate_fact)) {
-        (Some(fact), Some(measure)) => {
-            let size = fact.shape.map(|s| format!(" at {}", shape_words(s))).unwrap_or_default();
-            format!("{}{size}", rate_words(measure))
-        }
-        _ => String::new(),
+    let (rate, size) = match (rate_fact, number(rate_fact)) {
+        (Some(fact), Some(measure)) => (rate_words(measure), fact.shape.map(shape_words).unwrap_or_default()),
+        _ => Default::default(),
     };
     let ratio = number(largest("ratio.match_device")).or_else(|| number(largest("ratio.match_path")));
     let verdicts: Vec<&FactRow> =
@@ -219,13 +242,15 @@ fn row(reading: &Reading<'_>, subject: Subject<'_>, complete: bool) -> VerdictRo
         path: subject.path.to_owned(),
         triple: subject.triple,
         rate,
+        size,
         ratio: ratio.map(|m| m.words(crate::numbers::ratio)).unwrap_or_default(),
         share: number(largest("rate.of_ceiling")).map(|m| percent(m.value)).unwrap_or_default(),
         gate: tally.map(crate::reading::Tally::words).unwrap_or_default(),
         verdict,
-        words: words.join(" "),
+        words: words.join("; "),
         evidence,
         tried,
+        absent: absent.is_some() || tally.is_some(),
     }
 }
 

@@ -4,9 +4,9 @@ mod synthetic;
 
 use rigel_ledger::provenance::RunKind;
 use rigel_ledger::rows::Work;
-use rigel_ledger::{CellId, Outcome};
-use rigel_numerics::Shape;
-use rigel_report::{Figure, Kind, Published, VerdictTable, figures, findings_markdown, page, published};
+use rigel_ledger::{CellId, Outcome, PowerRow};
+use rigel_numerics::{Shape, Time};
+use rigel_report::{Figure, Kind, Published, Source, VerdictTable, figures, findings_markdown, page, published};
 use synthetic::{Synthetic, cell, fact, identity, parse};
 
 /// Every `<svg>…</svg>` of a page.
@@ -28,6 +28,11 @@ fn read(svg: &str) -> String {
     texts.filter_map(|n| n.text()).collect::<Vec<_>>().join("\n")
 }
 
+/// The verdict table as a terminal of 100 characters shows it.
+fn terminal(source: Source<'_>) -> String {
+    VerdictTable::new(source).text(Some(100), str::to_owned)
+}
+
 fn all(run: &Synthetic) -> Vec<Figure> {
     figures(run.source())
 }
@@ -39,7 +44,7 @@ fn a_measured_run_looks_like_this() {
         insta::assert_binary_snapshot!(&format!("measured-{}", figure.name), figure.svg.into_bytes());
     }
     insta::assert_snapshot!("measured-findings", findings_markdown(run.source()));
-    insta::assert_snapshot!("measured-verdicts", VerdictTable::new(run.source()).text());
+    insta::assert_snapshot!("measured-verdicts", terminal(run.source()));
 }
 
 #[test]
@@ -102,8 +107,30 @@ fn everything_simulated_is_marked_and_nothing_measured_is() {
         }
         assert_eq!(whole.contains("<b>Simulated.</b>"), marked);
         assert_eq!(findings_markdown(run.source()).starts_with("Simulated"), marked);
-        assert_eq!(VerdictTable::new(run.source()).text().contains("Simulated"), marked);
+        assert_eq!(terminal(run.source()).contains("Simulated"), marked);
     }
+}
+
+#[test]
+fn meters_are_drawn_where_they_were_read_and_one_that_stands_still_has_no_power() {
+    let run = Synthetic::new(RunKind::Measured, 1);
+    let load = run.cells.iter().find(|row| row.work == Work::Ceiling || row.work == Work::Gemm).unwrap();
+    let reading = |meter: &str, phase: &str, ms: u64, value: f64| PowerRow {
+        meter: meter.to_owned(),
+        time_ns: Time::from_seconds(ms as f64 / 1e3),
+        value,
+        unit: "J".to_owned(),
+        phase: phase.to_owned(),
+    };
+    let id = load.cell.to_string();
+    let moving = [("idle", 0, 0.0), ("idle", 2000, 1.0), (&id, 2100, 1.0), (&id, 3100, 41.0)];
+    let mut power: Vec<PowerRow> = moving.iter().map(|(phase, ms, value)| reading("GPU", phase, *ms, *value)).collect();
+    power.extend(moving.iter().map(|(phase, ms, _)| reading("CPU", phase, *ms, 7.0)));
+    let figure = figures(Source { power: &power, ..run.source() }).into_iter().find(|f| f.name == "power.svg").unwrap();
+    let text = read(&figure.svg);
+    assert!(text.contains("0.500 W") && text.contains("40.0 W") && text.contains(&load.path), "{text}");
+    assert_eq!(text.matches("no move").count(), 2, "the counter of the CPU stood still in both windows: {text}");
+    assert!(all(&run).iter().all(|f| f.name != "power.svg"), "no readings, no figure");
 }
 
 #[test]
@@ -269,7 +296,7 @@ fn texts_from_files_stay_texts() {
             let bars = line.replace("\\\\", "").replace("\\|", "").matches('|').count();
             assert_eq!(bars, 8, "{line}");
         }
-        assert!(!VerdictTable::new(run.source()).text().contains(unseen));
+        assert!(!terminal(run.source()).contains(unseen));
     }
 }
 

@@ -3,17 +3,20 @@
 mod instruction;
 
 use crate::deaths::{culprit_row, no_result};
+use crate::meters::row_of;
 use crate::missing::missing;
 use crate::order::{Event, Job, Measured, MeterReading, Order, SOLO, Stage};
 use crate::pieces::Piece;
 use crate::resume;
 use crate::spent::Spent;
 use crate::supervisor::{End, SupervisorError, Workers};
-use rigel_ledger::plan::Plan;
+use rigel_ledger::block_name;
+use rigel_ledger::gate::places;
+use rigel_ledger::plan::{Limits, Plan};
 use rigel_ledger::rows::{CellId, CellRow, Identity, Outcome, PowerRow, SampleRow, WitnessRow};
 use rigel_ledger::store::{RunWriter, StoreError};
 use rigel_ledger::units::UnitRecord;
-use rigel_numerics::{Time, random};
+use rigel_numerics::Time;
 
 /// Who watches.
 pub trait Observer {
@@ -159,6 +162,7 @@ impl Campaign<'_> {
         let attempt = self.attempt(0, Job::Meters { cells: cells.clone(), window_s, energy })?;
         match &attempt.end {
             End::Done => {
+                self.append_fresh(block_name::METERS, attempt.measured.into_iter().map(Measured::rows).collect())?;
                 // Readings of another piece began at 0 as well: these go behind them.
                 let last = self.writer.power().iter().map(|row| row.time_ns.0).max();
                 let behind = last.map_or(0, |last| last + Time::from_seconds(1.0).0);
@@ -170,8 +174,8 @@ impl Campaign<'_> {
             End::Interrupted => Ok(Ended::Interrupted),
             end => {
                 let culprit = &cells[attempt.culprit().min(cells.len() - 1)];
-                let row = culprit_row(culprit, 0, end, attempt.last, &self.plan.limits);
-                self.observer.note(&format!("no meters: {} {}: {}", culprit.path, culprit.triple, row.reason));
+                let row = culprit_row(&row_of(culprit, &culprit.tile), 0, end, attempt.last, &self.plan.limits);
+                self.append_fresh(block_name::METERS, vec![(row, vec![], vec![])])?;
                 Ok(if self.healthy()? { Ended::Complete } else { Ended::DeviceLost })
             }
         }
@@ -260,7 +264,7 @@ impl Campaign<'_> {
                         if !self.healthy()? {
                             return Ok(Ended::DeviceLost);
                         }
-                        block = resume::without(id, &block);
+                        block = block_name::again(id, &block);
                         self.observer.note(&format!("{block}: again without {} {}", identity.path, identity.triple));
                     }
                 }
@@ -309,7 +313,7 @@ impl Campaign<'_> {
                         Some(m) if may_take_part(&m.row) => ready.push(identity),
                         Some(m) => {
                             let row = CellRow { process: 0, ..m.row.clone() };
-                            self.append_measured(&resume::left_out_block(id), vec![m])?;
+                            self.append_measured(&block_name::left_out(id), vec![m])?;
                             self.leave_out(id, row)?;
                         }
                         None => self.leave_out(id, no_result(&identity, 0))?,
@@ -346,8 +350,7 @@ impl Campaign<'_> {
             row
         });
         let rows: Vec<Row> = std::iter::once(first.clone()).chain(later).map(|row| (row, vec![], vec![])).collect();
-        let fresh = rows.into_iter().filter(|(row, ..)| !self.writer.has(row.cell, row.process)).collect();
-        self.append_all(&resume::left_out_block(id), fresh)
+        self.append_fresh(&block_name::left_out(id), rows)
     }
 
     /// A run that was killed while rows of a left-out cell were written gets the rest of them.
@@ -361,10 +364,10 @@ impl Campaign<'_> {
         let order = Order {
             device: self.selector.to_owned(),
             process,
-            seed: random::stream(self.plan.seed, u64::from(process)),
+            seed: places::seed(self.plan.seed, process),
             sampling: self.plan.sampling.clone(),
             thresholds: self.plan.thresholds.clone(),
-            limits: self.plan.limits.clone(),
+            limits: limits_of(&job, &self.plan.limits),
             job,
         };
         let mut attempt = Attempt {
@@ -377,14 +380,13 @@ impl Campaign<'_> {
             health: None,
         };
         let begun = std::time::Instant::now();
-        let (spent, observer) = (&mut self.spent, &mut self.observer);
+        let spent = &mut self.spent;
         attempt.end = self.workers.run(&order, |event| match event {
             Event::At { cell, stage } => attempt.last = Some((cell, stage)),
             Event::Tile(tile) => attempt.tile = Some(tile),
             Event::Cell(measured) => attempt.measured.push(*measured),
             Event::Found { row, record } => attempt.found = Some((*row, *record)),
             Event::Readings(readings) => attempt.readings = readings,
-            Event::Note(text) => observer.note(&text),
             Event::Spent(time) => *spent += time,
             Event::Health(health) => attempt.health = Some(health),
             Event::Done | Event::DeviceLost { .. } => {}
@@ -419,6 +421,12 @@ impl Campaign<'_> {
         self.append_all(block, measured.into_iter().map(Measured::rows).collect())
     }
 
+    /// Appends the rows that are not there yet.
+    fn append_fresh(&mut self, block: &str, rows: Vec<Row>) -> Result<(), CampaignError> {
+        let fresh = rows.into_iter().filter(|(row, ..)| !self.writer.has(row.cell, row.process)).collect();
+        self.append_all(block, fresh)
+    }
+
     fn append_all(&mut self, block: &str, rows: Vec<Row>) -> Result<(), CampaignError> {
         for (mut row, samples, witness) in rows {
             (row.device, row.driver) = self.device.clone();
@@ -427,6 +435,18 @@ impl Campaign<'_> {
             self.observer.row(&row);
         }
         Ok(())
+    }
+}
+
+/// Seconds that a device has at least to say that it is well.
+const HEALTH_S: f64 = 10.0;
+
+/// What the worker of a job may take. Whether the device answers is no question of the plan's limits: under limits in which no
+/// worker can start, every cell gets its row instead of the device being taken for lost.
+fn limits_of(job: &Job, limits: &Limits) -> Limits {
+    match job {
+        Job::Health => Limits { timeout_s: limits.timeout_s.max(HEALTH_S), memory_mib: 0 },
+        _ => limits.clone(),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::order::{Stage, cache_of};
 use crate::spent::Spent;
 use rigel_device::{CeilingSpec, Device, Epilogue, Fault, Gemm, GemmSpec, Refusal, Rung, Sample};
 use rigel_ledger::Outcome;
+use rigel_ledger::gate::places;
 use rigel_ledger::rows::{Identity, Stop, Work};
 use std::rc::Rc;
 
@@ -67,7 +68,7 @@ pub struct Prepared {
     pub compiled: Compiled,
     /// Repetitions so far.
     pub samples: Vec<Sample>,
-    /// Rows and columns of its launch tile, whose edges the gate looks at; those of [`crate::gate::TILE`] where it tells none.
+    /// Rows and columns of its launch tile, whose edges the gate looks at; those of [`places::TILE`] where its name tells none.
     pub tile: (usize, usize),
     /// What the gate saw before timing.
     pub before: Option<View>,
@@ -119,15 +120,14 @@ impl Prepared {
                 spent.gate(|| gemm.bind(&inputs.a, &inputs.b))?;
                 Compiled::Product { gemm, inputs }
             }
-            (Work::Unit | Work::Conversion, _) => {
-                return Err(Stopped::new(Outcome::Failed, "a unit is asked by itself, not as a product".to_owned()));
+            (Work::Unit | Work::Conversion | Work::Meter, _) => {
+                return Err(Stopped::new(Outcome::Failed, "units and meters are asked by themselves, not as products"));
             }
             _ => {
                 return Err(Stopped::new(Outcome::Failed, "a product without a shape cannot be measured"));
             }
         };
-        let extents = device.tile_extents(&identity.path, identity.triple, &identity.tile);
-        let tile = extents.map_or(crate::gate::TILE, |extents| (extents.m, extents.n));
+        let tile = places::tile_of(&identity.tile);
         let identity = identity.clone();
         Ok(Prepared {
             index,

@@ -1,8 +1,8 @@
 //! How many rows, bytes, minutes and how much memory will a plan take, roughly, before anything runs?
 
 use crate::pieces::{Expansion, Piece};
-use crate::sampling::Share;
 use rigel_ledger::rows::{CacheState, Identity, Probe};
+use rigel_ledger::share::Share;
 use rigel_numerics::{Format, Matrix, Operand, Time, Triple};
 use std::collections::HashSet;
 
@@ -158,7 +158,8 @@ fn matrix_bytes(format: Format, rows: usize, columns: usize) -> u64 {
 
 fn repetition(expansion: &Expansion, cell: &Identity) -> f64 {
     let Some(shape) = cell.shape else { return CEILING_REPETITION_S };
-    let offer = expansion.offers.iter().find(|o| o.path == cell.path && o.triple == cell.triple);
+    let mut known = expansion.offers.iter().chain(&expansion.rivals);
+    let offer = known.find(|o| o.path == cell.path && o.triple == cell.triple);
     let rate = offer.map_or(1e9, |o| o.rough_rate).max(1.0);
     shape.operations() as f64 / rate
 }

@@ -5,14 +5,12 @@
 //! follows from the inputs, that of a sampled check is of one output and stays with the look at it. What counts as
 //! right is the ledger's business ([`rigel_ledger::gate`]); here outputs are looked at.
 
-mod places;
 mod scan;
 #[cfg(test)]
 mod tests;
 
-pub use places::TILE;
-
 use crate::faults;
+use rigel_ledger::gate::places::{self, TILE};
 use rigel_ledger::gate::{self, Check, Element, FaultTrial, Gate, Judgement, Look, Proof, Suspicious};
 use rigel_ledger::plan::Thresholds;
 use rigel_ledger::rows::{GateMethod, Identity};

@@ -26,6 +26,7 @@ pub mod presets;
 pub mod probes;
 pub mod recovery;
 pub mod resume;
+pub mod rivals;
 pub mod sampling;
 pub mod select;
 pub mod spent;

@@ -27,8 +27,7 @@ pub struct Order {
     pub job: Job,
 }
 
-/// Process index of solo climbs and pilots, none of whose samples enter a verdict.
-pub const SOLO: u32 = u32::MAX;
+pub use rigel_ledger::gate::places::SOLO;
 
 /// What to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -97,8 +96,6 @@ pub enum Event {
     },
     /// What meters read, all of a job's at once.
     Readings(Vec<MeterReading>),
-    /// Something that a user should know and that no row says.
-    Note(String),
     /// Where this process spent its time so far.
     Spent(Spent),
     /// The device's health.

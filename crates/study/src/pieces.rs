@@ -1,8 +1,8 @@
 //! What are the independent pieces of a campaign: climbs and blocks?
 
 use rigel_device::{Device, Offer};
-use rigel_ledger::Plan;
-use rigel_ledger::rows::{Identity, Probe, name_of};
+use rigel_ledger::rows::{Identity, Probe};
+use rigel_ledger::{Plan, block_name};
 use rigel_numerics::Triple;
 
 /// A piece of a campaign that runs whole on one device, in its own worker processes.
@@ -51,32 +51,37 @@ pub struct Expansion<'a> {
     pub device: &'a dyn Device,
     /// Offers that the plan and the filter select.
     pub offers: Vec<Offer>,
+    /// Offers beside these without which verdicts about them would have no match or no baseline; see [`crate::rivals`].
+    pub rivals: Vec<Offer>,
 }
 
 impl<'a> Expansion<'a> {
     /// Selects the offers of `device` by the plan's `select`.
     pub fn new(plan: &'a Plan, device: &'a dyn Device) -> Self {
-        let selected = |o: &Offer| {
-            let (paths, triples) = (&plan.select.paths, &plan.select.triples);
-            (paths.is_empty() || paths.contains(&o.path))
-                && (triples.is_empty() || triples.contains(&o.triple))
-                && crate::select::keeps(&plan.select.filter, &o.path, o.triple)
-        };
-        let offers = device.offers().into_iter().filter(selected).collect();
-        Expansion { plan, device, offers }
+        let all = device.offers();
+        let selected = |o: &&Offer| plan.select.takes(&o.path, o.triple, "");
+        let offers: Vec<Offer> = all.iter().filter(selected).cloned().collect();
+        let rivals = crate::rivals::rivals(plan, &all);
+        Expansion { plan, device, offers, rivals }
     }
 
     /// Whether the plan and the filter select something of this path, triple and name.
     pub fn selects(&self, path: &str, triple: Triple, name: &str) -> bool {
-        let select = &self.plan.select;
-        (select.paths.is_empty() || select.paths.iter().any(|known| known == path))
-            && (select.triples.is_empty() || select.triples.contains(&triple))
-            && crate::select::keeps(&select.filter, &format!("{path} {name}"), triple)
+        self.plan.select.takes(path, triple, name)
     }
 
-    /// The offers that can be tried here.
+    /// The selected offers that can be tried here.
     pub fn present(&self) -> impl Iterator<Item = &Offer> {
-        self.offers.iter().filter(|o| o.absent.is_empty())
+        self.offers.iter().filter(|offer| offer.absent.is_empty())
+    }
+
+    /// The offers that can be timed here, in the order of the device: the selected ones, and their rivals where verdicts are asked.
+    pub fn timed(&self) -> Vec<&Offer> {
+        let all = self.device.offers();
+        let place = |offer: &Offer| all.iter().position(|o| (&o.path, o.triple) == (&offer.path, offer.triple));
+        let mut timed: Vec<&Offer> = self.offers.iter().chain(&self.rivals).filter(|o| o.absent.is_empty()).collect();
+        timed.sort_by_key(|offer| place(offer));
+        timed
     }
 
     /// Every piece of the plan's probes, in order. The order decides partitions, so it depends on plan and device only.
@@ -115,19 +120,14 @@ impl Piece {
         match self {
             Piece::Block { id, .. } => id.clone(),
             Piece::Climb { cells } => match cells.first() {
-                Some(c) => climb_block(&c.path, c.triple),
+                Some(c) => block_name::ladder(&c.path, c.triple),
                 None => "ladder".into(),
             },
-            Piece::Meters { .. } => "meters".into(),
-            Piece::Instruction { cell } => format!("{}/{}/{}", name_of(&cell.probe), cell.path, cell.tile),
-            Piece::Absent { cell, .. } => climb_block(&cell.path, cell.triple),
+            Piece::Meters { .. } => block_name::METERS.into(),
+            Piece::Instruction { cell } => block_name::instruction(cell.probe, &cell.path, &cell.tile),
+            Piece::Absent { cell, .. } => block_name::ladder(&cell.path, cell.triple),
         }
     }
-}
-
-/// The block id of a path's and triple's ladder.
-pub fn climb_block(path: &str, triple: Triple) -> String {
-    format!("ladder/{path}/{triple}")
 }
 
 /// The probes a plan may name today.

@@ -1,9 +1,8 @@
 //! In which order do the cells of a block take their turns, and when has each enough?
 
 use rigel_device::{Fault, Sample};
-use rigel_ledger::plan::Sampling;
 use rigel_ledger::rows::Stop;
-use rigel_ledger::statistics;
+use rigel_ledger::share::Share;
 use rigel_numerics::{Time, random};
 
 /// Below this time of a repetition the caches that another cell left decide it: each turn then begins with one
@@ -12,50 +11,6 @@ pub const REENTRY: Time = Time::from_ns(20_000_000);
 
 /// Turns without a recorded repetition after which a cell is given up.
 const EMPTY_TURNS: u32 = 3;
-
-/// What a cell is asked for in one process.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Share {
-    /// Repetitions at which it stops.
-    pub target: usize,
-    /// Repetitions at which its budget or precision may stop it.
-    pub minimum: usize,
-    /// Device time.
-    pub budget: Time,
-    /// Relative half-width; 0 = never.
-    pub precision: f64,
-    /// Repetitions in a row.
-    pub burst: usize,
-}
-
-impl Share {
-    /// The share of one process: repetitions of the plan divided by its processes, rounded up.
-    pub fn of(sampling: &Sampling) -> Self {
-        let each = |n: u32| n.div_ceil(sampling.processes.max(1)).max(1) as usize;
-        Share {
-            target: each(sampling.repetitions),
-            minimum: each(sampling.minimum_repetitions).min(each(sampling.repetitions)),
-            budget: Time::from_seconds(sampling.budget_s),
-            precision: sampling.precision,
-            burst: sampling.burst.max(1) as usize,
-        }
-    }
-
-    /// Whether these samples are enough, and why.
-    pub fn enough(&self, samples: &[Sample]) -> Option<Stop> {
-        if samples.len() >= self.target {
-            return Some(Stop::Repetitions);
-        }
-        if samples.len() < self.minimum {
-            return None;
-        }
-        if self.precision > 0.0 && statistics::precise_enough(&times(samples), self.precision) {
-            return Some(Stop::Precise);
-        }
-        let spent: u64 = samples.iter().map(|s| s.time.0).sum();
-        (spent >= self.budget.0).then_some(Stop::Budget)
-    }
-}
 
 /// The times of samples.
 pub fn times(samples: &[Sample]) -> Vec<Time> {
@@ -106,7 +61,7 @@ pub fn interleave<T: Turns>(cells: &mut [T], share: Share, seed: u64, mut at: im
                     empty[i] = if fresh.is_empty() { empty[i] + 1 } else { 0 };
                     if empty[i] >= EMPTY_TURNS {
                         cell.end(Err(Fault::Failed("the device returned no repetitions".into())));
-                    } else if let Some(stop) = share.enough(cell.samples()) {
+                    } else if let Some(stop) = share.enough(&times(cell.samples())) {
                         cell.end(Ok(stop));
                     }
                 }

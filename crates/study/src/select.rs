@@ -1,21 +1,8 @@
-//! Which cells does a filter keep, and which axes does the user override?
+//! Which axes does the user override?
 
 use rigel_ledger::Plan;
 use rigel_ledger::rows::CacheState;
 use rigel_numerics::{Recipe, Shape, Triple};
-
-/// Keeps a path × triple when every word of the filter begins something in `path triple`; an empty filter keeps all.
-pub fn keeps(filter: &str, path: &str, triple: Triple) -> bool {
-    let text = format!("{path} {triple}").to_lowercase();
-    filter.to_lowercase().split_whitespace().all(|word| begins(&text, word))
-}
-
-/// Whether `word` occurs in `text` where no letter or digit stands before it: `f16` does in `f16,f16->f32` and does not in
-/// `bf16,bf16->f32`.
-pub fn begins(text: &str, word: &str) -> bool {
-    let before = |at: usize| text[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric());
-    text.match_indices(word).any(|(at, _)| before(at))
-}
 
 /// An axis override that cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -109,15 +96,5 @@ mod tests {
             let error = apply_axis(&mut plan, bad).unwrap_err().to_string();
             assert!(error.len() > 20, "{bad}: {error}");
         }
-    }
-
-    #[test]
-    fn a_filter_keeps_when_every_word_occurs() {
-        let triple = "e4m3,e4m3->f32".parse().unwrap();
-        assert!(keeps("", "wgmma", triple) && keeps("WGMMA e4m3", "wgmma", triple));
-        assert!(!keeps("wgmma e5m2", "wgmma", triple));
-        let half: Triple = "f16,f16->f32".parse().unwrap();
-        assert!(keeps("f16", "tiled", half) && keeps("f32", "tiled", half) && keeps("fma 512", "avx-512-fma", half));
-        assert!(!keeps("f16", "tiled", "bf16,bf16->f32".parse().unwrap()));
     }
 }

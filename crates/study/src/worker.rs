@@ -3,12 +3,13 @@
 use crate::climb::{Compiled, Prepared, Stopped};
 use crate::gate::{Gatekeeper, View};
 use crate::order::{Event, Job, Measured, Order, Stage};
-use crate::sampling::{self, Share};
+use crate::sampling;
 use crate::spent::Spent;
 use rigel_device::Device;
 use rigel_ledger::Outcome;
 use rigel_ledger::gate::{Judgement, judge_accumulators};
 use rigel_ledger::rows::{CellRow, GateMethod, Identity, name_of};
+use rigel_ledger::share::Share;
 use rigel_numerics::Time;
 use std::io::{BufRead, Read, Write};
 

@@ -17,6 +17,9 @@ pub struct PlantedMeter {
     /// Update period: a reading waits for the next update, so virtual time passes; TOML key `period_ns`.
     #[serde(default = "ten_ms", rename = "period_ns")]
     pub period: Time,
+    /// Readings after which every further one fails, as when a sensor falls off its bus; never by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fails_after: Option<u32>,
     /// What it reads (required).
     pub reads: Reads,
 }
@@ -71,7 +74,7 @@ pub fn open(world: &Shared) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>) {
             Reads::Missing { reason } => {
                 missing.push(MissingMeter { name: planted.name.clone(), reason: reason.clone() });
             }
-            _ => there.push(Box::new(SimMeter { planted: planted.clone(), world: world.clone(), opened })),
+            _ => there.push(Box::new(SimMeter { planted: planted.clone(), world: world.clone(), opened, readings: 0 })),
         }
     }
     (there, missing)
@@ -81,6 +84,7 @@ struct SimMeter {
     planted: PlantedMeter,
     world: Shared,
     opened: Time,
+    readings: u32,
 }
 
 impl Meter for SimMeter {
@@ -104,6 +108,10 @@ impl Meter for SimMeter {
     fn read(&mut self) -> Result<Reading, Absent> {
         let mut world = self.world.borrow_mut();
         world.idle(self.planted.period);
+        if self.planted.fails_after.is_some_and(|most| self.readings >= most) {
+            return Err(Absent(format!("no answer after {} readings, as planted", self.readings)));
+        }
+        self.readings += 1;
         let value = match &self.planted.reads {
             Reads::Energy { idle_w, load_w } => idle_w * world.now.seconds() + (load_w - idle_w) * world.busy.seconds(),
             Reads::Clock => {

@@ -108,8 +108,7 @@ impl Truth {
             )));
         }
         let unreadable = |reason: String| BadTruth::Unreadable { path: name.to_owned(), reason };
-        // A device or a pipe has no size, so what is read is bounded, not what is stated.
-        let file = std::fs::File::open(name).map_err(|e| unreadable(e.to_string()))?;
+        let file = regular_file(std::path::Path::new(name)).map_err(unreadable)?;
         let mut text = String::new();
         file.take(LARGEST_FILE + 1).read_to_string(&mut text).map_err(|e| unreadable(e.to_string()))?;
         if text.len() as u64 > LARGEST_FILE {
@@ -135,5 +134,14 @@ impl Truth {
     pub fn to_toml(&self) -> String {
         // Serialising fails on integers of 2^63 and more alone, and a checked truth holds none.
         toml::to_string(self).unwrap_or_default()
+    }
+}
+
+/// A regular file, open. A pipe or a device could keep the reader waiting for ever.
+fn regular_file(path: &std::path::Path) -> Result<std::fs::File, String> {
+    match path.metadata() {
+        Ok(data) if data.is_file() => std::fs::File::open(path).map_err(|error| error.to_string()),
+        Ok(_) => Err("it is no regular file".to_owned()),
+        Err(error) => Err(error.to_string()),
     }
 }

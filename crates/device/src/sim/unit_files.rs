@@ -49,7 +49,7 @@ fn read_model(key: &str, model: &mut PlantedModel, folder: &Path) -> Result<(), 
 fn read(key: &str, path: &Path) -> Result<String, BadTruth> {
     let allowed = format!("a file of text of at most {LARGEST_FILE} bytes, by its path from the truth file");
     let bad = |reason: String| refused(key, format!("{}, which cannot be read: {reason}", path.display()), &allowed);
-    let file = std::fs::File::open(path).map_err(|e| bad(e.to_string()))?;
+    let file = super::regular_file(path).map_err(bad)?;
     let mut text = String::new();
     file.take(LARGEST_FILE + 1).read_to_string(&mut text).map_err(|e| bad(e.to_string()))?;
     if text.len() as u64 > LARGEST_FILE { Err(bad("it is too long".into())) } else { Ok(text) }

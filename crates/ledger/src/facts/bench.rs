@@ -100,15 +100,37 @@ impl<'a> Bench<'a> {
         of.side.as_ref()?.share_of(&ceiling)
     }
 
-    /// The baseline's cell for this product, or why there is none. B and C run the candidate's own triple where they have
-    /// it, else the match; D always runs the match.
-    pub(super) fn baseline(&self, of: &Measured<'a>, which: Baseline) -> Result<&'a Measured<'a>, String> {
+    /// Whether any product or rung of a path and triple came out wrong.
+    pub(super) fn is_wrong_somewhere(&self, path: &str, triple: Triple) -> bool {
+        self.index.wrong.contains(&(path, triple))
+    }
+
+    /// Whether products or rungs of a path and triple came out wrong, and none right or imprecise.
+    pub(super) fn is_right_nowhere(&self, path: &'a str, triple: Triple) -> bool {
+        let rungs = self.index.rungs.get(&(path, triple)).into_iter().flatten();
+        self.is_wrong_somewhere(path, triple)
+            && !rungs.clone().any(|row| row.outcome.counts())
+            && !self.products_of((path, triple)).any(|measured| measured.side.is_some())
+    }
+
+    /// Whether a path and triple are this baseline: B and C run every triple that they have, D the match alone.
+    pub(super) fn is_baseline(&self, path: &str, triple: Triple, which: Baseline) -> bool {
+        path == self.path_of(which) && (which != Baseline::D || triple == self.plan.matches.triple)
+    }
+
+    fn path_of(&self, which: Baseline) -> &'a str {
         let plan = &self.plan.baselines;
-        let path = match which {
+        match which {
             Baseline::B => &plan.b,
             Baseline::C => &plan.c,
             Baseline::D => &plan.d,
-        };
+        }
+    }
+
+    /// The baseline's cell for this product, or why there is none. B and C run the candidate's own triple where they have
+    /// it, else the match; D always runs the match.
+    pub(super) fn baseline(&self, of: &Measured<'a>, which: Baseline) -> Result<&'a Measured<'a>, String> {
+        let path = self.path_of(which);
         if path.is_empty() {
             return Err("the plan names none".to_owned());
         }

@@ -3,7 +3,7 @@
 use crate::rows::{CacheState, CellId, CellRow, Outcome, Probe, Work};
 use rigel_numerics::{Recipe, Shape, Triple};
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A path and what it multiplies.
 pub(super) type Pair<'a> = (&'a str, Triple);
@@ -43,6 +43,8 @@ pub(super) struct Index<'a> {
     pub(super) products: BTreeMap<Product<'a>, Vec<Cell<'a>>>,
     /// The same of the probe `fusion`, by what follows the product.
     pub(super) epilogues: BTreeMap<(Product<'a>, Work), Vec<Cell<'a>>>,
+    /// Paths and triples of which any product or rung came out wrong.
+    pub(super) wrong: BTreeSet<Pair<'a>>,
 }
 
 impl<'a> Index<'a> {
@@ -50,9 +52,12 @@ impl<'a> Index<'a> {
         let mut index = Index::default();
         let mut timed: HashMap<CellId, Vec<&'a CellRow>> = HashMap::new();
         for row in rows {
+            if row.outcome == Outcome::Wrong && matches!(row.work, Work::Rung | Work::Gemm) {
+                index.wrong.insert((&row.path, row.triple));
+            }
             match row.work {
                 Work::Rung => index.rungs.entry((&row.path, row.triple)).or_default().push(row),
-                Work::Unit | Work::Conversion => {}
+                Work::Unit | Work::Conversion | Work::Meter => {}
                 // What a load takes in energy is not asked of its rate.
                 _ if row.probe == Probe::Power => {}
                 _ => timed.entry(row.cell).or_default().push(row),

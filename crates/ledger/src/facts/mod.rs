@@ -4,7 +4,9 @@
 //!
 //! | name | subject | value, unit, interval |
 //! | --- | --- | --- |
-//! | `incomplete` | the run | `provenance` or `devices`: why no verdict is given; `parts`: verdicts stand on a part of the plan, and which is in the words of each |
+//! | `incomplete` | the run | `provenance` or `devices`: why no verdict is given |
+//! | `incomplete.parts` | the run | `yes`: verdicts stand on some shards or blocks of the plan, and the words of each name those that are missing |
+//! | `incomplete.rows` | the run | rows that plan and offers ask for and that are not here; how many of how many, by block |
 //! | `rung.advertised` `rung.compiles` `rung.loads` `rung.runs` `rung.right` `rung.faster` | path, triple | `yes`, `no` or `not tried`; the reason in words |
 //! | `ceiling` | path, triple | rate of the accepted ceiling loop, `op/s` |
 //! | `ceiling.per_clock` | path, triple | the same per core-clock cycle over all cores, `op/cycle` |
@@ -19,7 +21,7 @@
 //! | `ratio.baseline_b` `ratio.baseline_c` `ratio.baseline_d` | the same | rate ÷ baseline |
 //! | `ratio.ceiling_match` | path, triple | ceiling ÷ the match's ceiling |
 //! | `verdict.acceleration` | path, triple | `accelerated`, `same rate`, `slower`, `faster`, `not accelerated`, `emulated`, `undecided`, `undecided: clock states`, … |
-//! | `verdict.win` | path, triple | `win over B, C`, `no win`, `undecided` |
+//! | `verdict.win` | path, triple | `win over B, C`, `no win`, `baseline D`, `undecided` |
 //! | `signal.ceiling` `signal.shootout` `signal.energy` | path | what each of the three signals says, and what it could not see |
 //! | `arithmetic` | path/unit, triple | `exact` or `inexact`; what the model was tested by, or why there is none |
 //! | `arithmetic.model` | the same | `step`, `chain` or `join`; the exact or nearest model in words |
@@ -27,7 +29,7 @@
 //! | `arithmetic.published` | the same | published models that predict every sampled vector |
 //! | `arithmetic.undetermined` | the same | parameters that no input that was tried separates; which |
 //! | `arithmetic.tiles` | the same | tiles executed before validation |
-//! | `arithmetic.composed` | the same | the unit whose steps it is composed of; how, with a witness |
+//! | `arithmetic.composed` | the same | the unit whose steps it is composed of; how, with inputs that show it |
 //! | `operand.a` `operand.b` | the same | significant bits that come through, `bit` |
 //! | `layout` | the same | `exact` or `inexact`; the convention, or what speaks against every map |
 //! | `layout.a` `layout.b` `layout.c` `layout.d` | the same | `linear over F2`, `mixed radix` or `table`; how it covers the operand, its formula |
@@ -62,11 +64,13 @@ mod row;
 mod units;
 mod verdicts;
 
+use crate::asked::Asked;
 use crate::parts::missing_parts;
 use crate::plan::Plan;
 use crate::provenance::Provenance;
 use crate::rows::{CellId, CellRow, FactRow, PowerRow, Probe};
 use crate::units::UnitRecord;
+pub use rails::{PhasePower, phase_powers};
 use rigel_numerics::{Megahertz, Time};
 use row::Subject;
 use std::collections::BTreeSet;
@@ -138,13 +142,20 @@ pub fn derive(evidence: &Evidence<'_>) -> Vec<FactRow> {
     facts.extend(places::facts(&bench, evidence, complete));
     facts.extend(fusion::facts(&index, evidence));
     facts.extend(power::facts(evidence));
-    if let Some(missing) = missing_parts(evidence.provenance) {
+    let parts = missing_parts(evidence.provenance);
+    let short = Asked::new(evidence.plan, evidence.provenance).short(evidence.cells);
+    if let Some(missing) = parts.as_ref().map(ToString::to_string).or_else(|| short.words()) {
         for fact in facts.iter_mut().filter(|fact| fact.name.starts_with("verdict.")) {
             let joint = if fact.words.is_empty() { "" } else { "; " };
             fact.words.push_str(&format!("{joint}not of the whole plan: {missing}"));
         }
+    }
+    if let Some(missing) = parts {
         let words = format!("{missing}; verdicts stand on the blocks that are here");
         facts.push(Subject::run(Probe::Types).word("incomplete.parts", "yes", words, &[]));
+    }
+    if let Some(words) = short.words() {
+        facts.push(Subject::run(Probe::Types).word("incomplete.rows", short.total(), words, &[]));
     }
     row::sort(&mut facts);
     facts

@@ -1,8 +1,9 @@
 //! What does an operation cost in energy?
 //!
 //! A load's window is cut into slices between neighbouring readings of its phase. A slice gives joules, seconds and operations (the
-//! counter [`OPERATIONS`], read with the meters). Energy per operation is what the window took above idle, over its operations;
-//! its interval is that of the median over slices. A counter that updates slowly makes slices coarse, which the interval shows.
+//! counter [`OPERATIONS`], read with the meters). Energy per operation is the median over slices of what one took above idle, over its
+//! operations. A counter that updates slowly makes slices coarse, which the interval shows; it lags behind as well, so a total would begin
+//! with the power of what ran before.
 
 use super::Evidence;
 use super::compare::middle;
@@ -145,14 +146,12 @@ fn slices(phases: &Phases<'_>, meter: &str, phase: &str) -> Vec<Slice> {
 }
 
 fn energy(slices: &[Slice], idle: f64) -> Option<Energy> {
-    let total = |of: fn(&Slice) -> f64| slices.iter().map(of).sum::<f64>();
-    let (joules, seconds, operations) = (total(|s| s.joules), total(|s| s.seconds), total(|s| s.operations));
     let each: Vec<f64> = slices.iter().map(|s| (s.joules - idle * s.seconds) / s.operations * 1e12).collect();
-    if operations <= 0.0 || each.iter().any(|x| !x.is_finite()) {
+    if slices.iter().any(|slice| slice.operations <= 0.0) || each.iter().any(|x| !(x.is_finite() && *x > 0.0)) {
         return None;
     }
-    let interval = middle(&each).and_then(|(_, interval)| interval);
-    Some(Energy { value: (joules - idle * seconds) / operations * 1e12, interval })
+    let (value, interval) = middle(&each)?;
+    Some(Energy { value, interval })
 }
 
 /// `meter.period…`: the median time between changes of a meter's value.

@@ -1,7 +1,7 @@
 //! Which power rails moved, under a known load and under a path?
 
 use super::Evidence;
-use crate::rows::{CellId, PowerRow};
+use crate::rows::{CellId, PowerRow, Work};
 use crate::verdict::{Coverage, Rail};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -17,7 +17,11 @@ pub(super) fn of(path: &str, evidence: &Evidence<'_>) -> Result<Vec<Rail>, Strin
     let is_rail = |row: &&PowerRow| matches!(row.unit.as_str(), "J" | "W");
     if !evidence.power.iter().any(|row| is_rail(&row)) {
         let missing = evidence.provenance.iter().flat_map(|record| &record.device.missing_meters);
-        let mut reasons: Vec<String> = missing.map(|meter| format!("{}: {}", meter.name, meter.reason)).collect();
+        let failed = evidence.cells.iter().filter(|row| row.work == Work::Meter);
+        let mut reasons: Vec<String> = missing
+            .map(|meter| format!("{}: {}", meter.name, meter.reason))
+            .chain(failed.map(|row| format!("{}: {}", row.tile, row.reason)))
+            .collect();
         reasons.sort();
         reasons.dedup();
         return Err(if reasons.is_empty() {
@@ -51,6 +55,42 @@ pub(super) fn of(path: &str, evidence: &Evidence<'_>) -> Result<Vec<Rail>, Strin
         }
     });
     Ok(rails.collect())
+}
+
+/// What one meter read in one window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PhasePower {
+    /// Meter.
+    pub meter: String,
+    /// `idle`, or the id of the cell that was the load.
+    pub phase: String,
+    /// Mean power, W; `None` where the meter's counter stood still in every window: it reads nothing, which is not 0 W.
+    pub watts: Option<f64>,
+}
+
+/// Mean power of every meter of energy or power in every window, meters by name, `idle` first and then in the order taken.
+pub fn phase_powers(rows: &[PowerRow]) -> Vec<PhasePower> {
+    let mut meters: BTreeMap<&str, Vec<&PowerRow>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| matches!(row.unit.as_str(), "J" | "W")) {
+        meters.entry(&row.meter).or_default().push(row);
+    }
+    let mut all = Vec::new();
+    for (meter, mut rows) in meters {
+        rows.sort_by(|a, b| a.time_ns.cmp(&b.time_ns).then_with(|| a.value.total_cmp(&b.value)));
+        let mut phases: Vec<&str> = Vec::new();
+        for row in &rows {
+            if !phases.contains(&row.phase.as_str()) {
+                phases.push(&row.phase);
+            }
+        }
+        phases.sort_by_key(|phase| *phase != "idle");
+        let still = rows.windows(2).all(|two| two[0].value == two[1].value);
+        for phase in phases {
+            let watts = power(&rows, |of| of == phase).filter(|_| !still);
+            all.push(PhasePower { meter: meter.to_owned(), phase: phase.to_owned(), watts });
+        }
+    }
+    all
 }
 
 /// Mean power in W over the phases that `wanted` names: for a counter in J, energy over time between neighbouring

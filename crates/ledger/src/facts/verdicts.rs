@@ -7,8 +7,8 @@ use super::products::Measured;
 use super::row::Subject;
 use crate::rows::{CellId, FactRow, Probe};
 use crate::verdict::{
-    AccelerationCase, Baseline, BaselineCase, Comparison, EmulationWitness, GemmCase, MatchedBy, RivalCase,
-    accelerated, win,
+    AccelerationCase, Baseline, BaselineCase, Comparison, Doubt, EmulationSign, GemmCase, MatchedBy, RivalCase,
+    accelerated, win, word,
 };
 use rayon::prelude::*;
 use rigel_numerics::Triple;
@@ -46,14 +46,20 @@ impl<'a> Bench<'a> {
                     ));
                 }
                 if complete {
-                    let ruling = accelerated(&case, &self.plan.thresholds);
-                    facts.push(subject.word("verdict.acceleration", ruling.word, ruling.words, &evidence));
+                    let mut ruling = accelerated(&case, &self.plan.thresholds);
+                    if self.is_right_nowhere(path, triple) && !matches!(ruling.word, word::Acceleration::Undecided(_)) {
+                        // A ceiling loop may be fast and right while every product is wrong: nobody can use that.
+                        ruling.word = word::Acceleration::Undecided(Doubt::NoCell);
+                    }
+                    let word = word::written(&ruling.word, self.is_wrong_somewhere(path, triple));
+                    facts.push(subject.word("verdict.acceleration", word, ruling.words, &evidence));
                 }
             }
             if complete && self.products_of((path, triple)).next().is_some() {
                 let (cases, evidence) = self.rivals(path, triple);
                 let ruling = win(&cases, &self.plan.thresholds);
-                facts.push(subject.word("verdict.win", ruling.word, ruling.words, &evidence));
+                let word = word::written(&ruling.word, self.is_wrong_somewhere(path, triple));
+                facts.push(subject.word("verdict.win", word, ruling.words, &evidence));
             }
         }
         facts
@@ -146,19 +152,19 @@ impl<'a> Bench<'a> {
             (false, None) => MatchedBy::Nothing,
         };
         let ceiling = ceiling.map(|(comparison, _)| comparison);
-        let witnesses = self.witnesses(path, triple);
-        let case = AccelerationCase { matched, ceiling, products, excluded, witnesses };
+        let signs = self.signs(path, triple);
+        let case = AccelerationCase { matched, ceiling, products, excluded, signs };
         Acceleration { case, evidence, ceilings }
     }
 
     /// A unit of this path and triple whose arithmetic is a composition of another one's steps, and what the device says of its
     /// kernels: operands that are converted before they are multiplied.
-    fn witnesses(&self, path: &str, triple: Triple) -> Vec<EmulationWitness> {
+    fn signs(&self, path: &str, triple: Triple) -> Vec<EmulationSign> {
         let offers = self.provenance.iter().flat_map(|record| &record.device.offers);
         let mine = offers.filter(|offer| offer.path == path && offer.triple == triple && !offer.conversion.is_empty());
-        let converted = mine.take(1).map(|offer| EmulationWitness::Conversions(offer.conversion.clone()));
+        let converted = mine.take(1).map(|offer| EmulationSign::Conversions(offer.conversion.clone()));
         let composed = self.composed.iter().filter(|composed| composed.path == path && composed.triple == triple);
-        let composed = composed.take(1).map(|composed| EmulationWitness::Fingerprint(composed.words()));
+        let composed = composed.take(1).map(|composed| EmulationSign::Fingerprint(composed.words()));
         composed.chain(converted).collect()
     }
 
@@ -231,6 +237,7 @@ impl<'a> Bench<'a> {
                 products.push(RivalCase { name: measured.name(), share, comparison });
             }
             let case = match products.is_empty() {
+                _ if self.is_baseline(path, triple, baseline) => BaselineCase::Itself,
                 true => BaselineCase::Absent(why.unwrap_or_else(|| "no product that can decide".to_owned())),
                 false => {
                     let subject = subjects.into_iter().collect::<Vec<_>>().join(" and ");

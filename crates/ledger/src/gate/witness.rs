@@ -64,6 +64,11 @@ impl Look {
         self.fault.is_none().then(|| round_up_3(self.ulps))
     }
 
+    /// The worst residual as it is; none where an element cannot be compared.
+    pub(crate) fn worst(&self) -> Option<f64> {
+        self.fault.is_none().then_some(self.error)
+    }
+
     /// Whether all elements can be compared and the worst lies outside the tolerance.
     pub fn is_outside(&self) -> bool {
         self.error().is_some_and(|error| error > self.tolerance.relative)

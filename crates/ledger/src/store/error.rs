@@ -71,6 +71,16 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
+    /// `verify` says no to a sealed run that more was to rest on.
+    #[error("{}: verify says no: {first}{}", dir.display(), further(*failures))]
+    Rejected {
+        /// Run directory.
+        dir: PathBuf,
+        /// What it says first, with file and line.
+        first: String,
+        /// How often it says no.
+        failures: usize,
+    },
     /// Runs that cannot be one.
     #[error("cannot merge {} and {}: {why}", first.display(), second.display())]
     Merge {
@@ -98,9 +108,13 @@ impl StoreError {
     }
 }
 
+fn further(failures: usize) -> String {
+    if failures > 1 { format!("; {} failures in all", failures) } else { String::new() }
+}
+
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
             "; every finished cell is kept: free some space and run again to resume"
         }
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {

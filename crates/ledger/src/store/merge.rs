@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 /// The result is the same bytes for any order of the inputs. Equal rows are joined; every `run.json` is kept.
 ///
 /// # Errors
-/// An input that is unsealed or does not read; two inputs that differ in anything that rows depend on (plan, device,
+/// An input that is unsealed or does not read, or to which `verify` says no ([`StoreError::Rejected`]); two inputs that differ in anything that rows depend on (plan, device,
 /// driver, binary, commit, kernels, toolchain, host and what else a resumed run may not change); one cell measured twice ([`StoreError::Merge`] names both lines); anything at `out`.
 pub fn merge(out: &Path, inputs: &[impl AsRef<Path>]) -> Result<Run, StoreError> {
     if out.exists() && fs::read_dir(out).map_err(StoreError::io(out, "list"))?.next().is_some() {
@@ -36,6 +36,7 @@ pub fn merge(out: &Path, inputs: &[impl AsRef<Path>]) -> Result<Run, StoreError>
     };
     let provenance = provenances(&sources)?;
     let order = order(&sources)?;
+    sources.iter().try_for_each(|source| crate::verify::demand(&source.dir))?;
     let mut unfinished = out.as_os_str().to_owned();
     unfinished.push(directory::UNFINISHED);
     let unfinished = PathBuf::from(unfinished);

@@ -5,6 +5,7 @@ use super::ratio::{Band, Comparison};
 use super::standing::{GemmCase, Standing};
 use super::word::{Acceleration, Doubt};
 use crate::plan::Thresholds;
+use std::fmt;
 
 /// Said in the words of a verdict that no product could decide.
 pub const CEILING_ALONE: &str = "the ceiling speaks alone";
@@ -20,13 +21,23 @@ pub enum MatchedBy {
     Nothing,
 }
 
-/// What speaks for emulation beside a ceiling ratio below 1.
+/// A sign of emulation, beside a ceiling ratio below 1. (The design says `witness`; that word is kept for the elements of an
+/// output that are stored as bits.)
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EmulationWitness {
+pub enum EmulationSign {
     /// The arithmetic is a composition of another unit's steps that differs from every single-step model: which.
     Fingerprint(String),
     /// The kernel converts its operands before it multiplies them: how.
     Conversions(String),
+}
+
+impl fmt::Display for EmulationSign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EmulationSign::Fingerprint(what) => write!(f, "arithmetic is {what}"),
+            EmulationSign::Conversions(what) => write!(f, "operands are {what}"),
+        }
+    }
 }
 
 /// Everything that the rule looks at.
@@ -40,15 +51,15 @@ pub struct AccelerationCase {
     pub products: Vec<GemmCase>,
     /// Cells of the candidate that do not count, each with its reason.
     pub excluded: Vec<String>,
-    /// Witnesses of emulation.
-    pub witnesses: Vec<EmulationWitness>,
+    /// Signs of emulation.
+    pub signs: Vec<EmulationSign>,
 }
 
 /// The verdict `acceleration`.
 ///
 /// The ceiling ratio and every product that may decide ([`Standing::Decides`]) are compared with the plan's threshold. If
 /// all lie above, the word is `accelerated`; if all lie below, `not accelerated` or its closer words; else a [`Doubt`].
-/// `emulated` needs `not accelerated` and a witness. A ceiling alone decides where no product may: the sentence says so.
+/// `emulated` needs `not accelerated` and a sign of emulation. A ceiling alone decides where no product may: the sentence says so.
 /// Misleads when a path's best loop is not in the backend: a ceiling is the fastest loop that was tried.
 pub fn accelerated(case: &AccelerationCase, thresholds: &Thresholds) -> Ruling<Acceleration> {
     let mut clauses = Vec::new();
@@ -112,21 +123,14 @@ fn decide(
     if band == Band::Above {
         return Acceleration::Accelerated;
     }
-    let mut witnessed = false;
-    for witness in &case.witnesses {
-        witnessed = true;
-        clauses.push(match witness {
-            EmulationWitness::Fingerprint(what) => format!("witness: arithmetic is {what}"),
-            EmulationWitness::Conversions(what) => format!("witness: operands are {what}"),
-        });
-    }
+    let mut signs: Vec<String> = case.signs.iter().map(EmulationSign::to_string).collect();
     if let Ok(ceiling) = &case.ceiling
         && ceiling.band(1.0) == Ok(Band::Below)
     {
-        witnessed = true;
-        clauses.push("witness: the ceiling ratio lies wholly below 1".to_owned());
+        signs.push("the ceiling ratio lies wholly below 1".to_owned());
     }
-    if witnessed {
+    if !signs.is_empty() {
+        clauses.extend(signs.iter().map(|sign| format!("sign of emulation: {sign}")));
         return Acceleration::Emulated;
     }
     let ranges: Vec<(f64, f64)> = deciding.iter().flat_map(|comparison| comparison.ranges()).collect();

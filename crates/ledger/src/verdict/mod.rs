@@ -22,7 +22,7 @@ pub mod standing;
 pub mod win;
 pub mod word;
 
-pub use acceleration::{AccelerationCase, CEILING_ALONE, EmulationWitness, MatchedBy, accelerated};
+pub use acceleration::{AccelerationCase, CEILING_ALONE, EmulationSign, MatchedBy, accelerated};
 pub use place::{Coverage, PathSignals, Rail, Signal, SignalReading, where_it_runs};
 pub use ratio::{Band, Comparison, Ratio, StatePair, States};
 pub use standing::{GemmCase, Standing};

@@ -27,7 +27,9 @@ pub enum BaselineCase {
         /// Products in which both count.
         products: Vec<RivalCase>,
     },
-    /// Absent, and why: the plan names none, the device lacks it, its cells do not count, or it is the candidate itself.
+    /// The candidate is this baseline.
+    Itself,
+    /// Absent, and why: the plan names none, the device lacks it, or its cells do not count.
     Absent(String),
 }
 
@@ -36,15 +38,22 @@ pub enum BaselineCase {
 /// `win over …` names the baselines present, and needs every deciding product against every one of them at or above
 /// the plan's threshold. One product wholly below it against one baseline is `no win`, whatever the others say. Absent
 /// baselines are named in the sentence, so a win over few is seen to be one. Products that do not decide
-/// ([`Standing`]) carry their ratio only.
+/// ([`Standing`]) carry their ratio only. A candidate that is itself a baseline of the plan is called so: it is what others must
+/// beat, and its ratios to the other baselines are told without a word.
 pub fn win(cases: &[(Baseline, BaselineCase)], thresholds: &Thresholds) -> Ruling<Win> {
     let mut clauses = Vec::new();
     let mut over = Vec::new();
     let mut doubt: Option<Doubt> = None;
     let mut lost = false;
     let mut present = false;
+    let mut itself = Vec::new();
     for (baseline, case) in cases {
         let (subject, products) = match case {
+            BaselineCase::Itself => {
+                clauses.push(format!("it is baseline {baseline} itself"));
+                itself.push(*baseline);
+                continue;
+            }
             BaselineCase::Absent(why) => {
                 clauses.push(format!("{baseline} absent: {why}"));
                 continue;
@@ -77,6 +86,9 @@ pub fn win(cases: &[(Baseline, BaselineCase)], thresholds: &Thresholds) -> Rulin
         } else {
             raise(&mut doubt, if unknown_share { Doubt::NoCeiling } else { Doubt::NothingDecides });
         }
+    }
+    if !itself.is_empty() {
+        return Ruling { word: Win::Baseline(itself), words: clauses.join("; ") };
     }
     let word = match (present, lost, doubt) {
         (false, ..) => Win::Undecided(Doubt::NoBaseline),

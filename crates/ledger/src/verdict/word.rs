@@ -57,7 +57,7 @@ pub enum Acceleration {
     Faster,
     /// Below the threshold, and none of the three above.
     NotAccelerated,
-    /// Below the threshold, with a witness of emulation.
+    /// Below the threshold, with a sign of emulation.
     Emulated,
     /// No word.
     Undecided(Doubt),
@@ -127,6 +127,8 @@ pub enum Win {
     Over(Vec<Baseline>),
     /// At least one baseline stays below the threshold in some deciding cell.
     No,
+    /// It is one of the baselines itself: what others must beat wins nothing.
+    Baseline(Vec<Baseline>),
     /// No word.
     Undecided(Doubt),
 }
@@ -134,14 +136,17 @@ pub enum Win {
 impl fmt::Display for Win {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Win::Over(baselines) => {
-                let names: Vec<String> = baselines.iter().map(Baseline::to_string).collect();
-                write!(f, "win over {}", names.join(", "))
-            }
+            Win::Over(baselines) => write!(f, "win over {}", listed(baselines)),
             Win::No => f.write_str("no win"),
+            Win::Baseline(which) => write!(f, "baseline {}", listed(which)),
             Win::Undecided(doubt) => doubt.fmt(f),
         }
     }
+}
+
+/// `B, C`.
+fn listed(baselines: &[Baseline]) -> String {
+    baselines.iter().map(Baseline::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Where the operations of a path run.
@@ -170,8 +175,24 @@ impl fmt::Display for Place {
     }
 }
 
-/// A written verdict without its reason or its rivals: `undecided: no match` gives `undecided`, `win over B, C` gives `win`.
+/// What a word of praise gets behind it where other cells of its path and triple are wrong: `accelerated where right`.
+const WHERE_RIGHT: &str = " where right";
+
+/// A word as it is written of a path and triple, of which some cells are `wrong` or none is. What praises a rate (`accelerated`,
+/// `faster`, `win over …`) rests on the right cells alone, and says so: nobody may read it without the rest.
+pub fn written(word: &impl fmt::Display, wrong: bool) -> String {
+    let word = word.to_string();
+    let praises = matches!(head(&word), "accelerated" | "faster" | "win");
+    if wrong && praises { word + WHERE_RIGHT } else { word }
+}
+
+/// A written verdict without its reason, its rivals and its condition: `undecided: no match` gives `undecided`, `win over
+/// B, C where right` gives `win`, `baseline D` gives `baseline`.
 pub fn head(verdict: &str) -> &str {
+    let verdict = verdict.strip_suffix(WHERE_RIGHT).unwrap_or(verdict);
+    if verdict.starts_with("baseline ") {
+        return "baseline";
+    }
     let end = verdict.find(':').or_else(|| verdict.find(" over "));
     &verdict[..end.unwrap_or(verdict.len())]
 }
@@ -180,7 +201,8 @@ pub fn head(verdict: &str) -> &str {
 pub fn heads() -> Vec<String> {
     let undecided = Acceleration::Undecided(Doubt::Straddles);
     let accelerations = Acceleration::DECIDED.into_iter().chain([undecided]).map(|word| word.to_string());
-    let wins = [Win::Over(Baseline::ALL.to_vec()), Win::No].map(|word| word.to_string());
+    let wins = [Win::Over(Baseline::ALL.to_vec()), Win::No, Win::Baseline(Baseline::ALL.to_vec())];
+    let wins = wins.map(|word| word.to_string());
     let places = Place::ALL.map(|word| word.to_string());
     accelerations.chain(wins).chain(places).map(|word| head(&word).to_owned()).collect()
 }
@@ -210,6 +232,12 @@ mod tests {
         }
         assert_eq!(head(&Win::Over(vec![Baseline::B, Baseline::D]).to_string()), "win");
         assert_eq!(head(&Win::No.to_string()), "no win");
+        assert_eq!(head(&Win::Baseline(vec![Baseline::D]).to_string()), "baseline");
+        for (word, praises) in [("accelerated", true), ("win over B, D", true), ("faster", true), ("no win", false)] {
+            assert_eq!(written(&word, false), word);
+            assert_eq!(written(&word, true) != word, praises, "{word}");
+            assert_eq!(head(&written(&word, true)), head(word), "a condition changes no head");
+        }
         let once: std::collections::BTreeSet<&String> = heads.iter().collect();
         assert_eq!(once.len(), heads.len());
         assert!(heads.iter().all(|word| head(word) == word), "{heads:?}");

@@ -1,5 +1,6 @@
 //! Do error, tolerance, outcome and reason of each cell row follow from its witness?
 
+use super::places::{Places, is_whole, method_fault, visible_fault};
 use super::product::{self, Inputs, Sums};
 use super::report::{Check, CheckName, Failure};
 use crate::gate::{Judgement, Proof, inherit};
@@ -45,6 +46,7 @@ fn wrong(run: &Run, row: &CellRow, witness: &Witness, siblings: &Siblings<'_>, s
     match row.gate {
         None => {
             let mut wrong = stated(row, None, None, None);
+            wrong.extend(visible_fault(row, run.plan().thresholds.full_check));
             let judged = [Outcome::Right, Outcome::Imprecise, Outcome::Mistrusted].contains(&row.outcome);
             if judged || row.outcome == Outcome::Wrong {
                 wrong.push(format!("outcome is `{}` without a gate", name_of(&row.outcome)));
@@ -57,6 +59,7 @@ fn wrong(run: &Run, row: &CellRow, witness: &Witness, siblings: &Siblings<'_>, s
         }
         Some(GateMethod::Accumulators) => {
             let mut wrong = stated(row, None, None, None);
+            wrong.extend(visible_fault(row, run.plan().thresholds.full_check));
             let right = row.outcome == Outcome::Right && row.reason.is_empty();
             if !(right || (row.outcome == Outcome::Wrong && row.reason.starts_with("accumulators: "))) {
                 wrong.push(format!(
@@ -71,11 +74,18 @@ fn wrong(run: &Run, row: &CellRow, witness: &Witness, siblings: &Siblings<'_>, s
             let Some(inputs) = Inputs::of(row) else {
                 return vec!["a product needs a shape and a recipe".to_owned()];
             };
-            if let Some(why) = product::unusable(&inputs, witness) {
+            let limit = run.plan().thresholds.full_check;
+            let (places, whole) = (Places::of(row), is_whole(row, limit));
+            if let Some(why) = product::unusable(&inputs, witness).or_else(|| places.fault(witness, whole)) {
                 return vec![why];
             }
-            let found = product::recompute(&inputs, witness, sums);
+            let found = product::recompute(&inputs, witness, &places, sums);
             let mut wrong = stated(row, found.error, found.ulps, Some(found.tolerance()));
+            wrong.extend(method_fault(row, limit));
+            wrong.extend(visible_fault(row, limit));
+            if whole && !found.worst {
+                wrong.push("its witness holds an element that neither the seed prescribes nor is the worst".to_owned());
+            }
             let cap = run.plan().thresholds.coarse_cap;
             let inherits = row.gate == Some(GateMethod::Inherited);
             let possible: Vec<Judgement> = match is_blind(row) {

@@ -6,10 +6,12 @@
 //! | --- | --- | --- |
 //! | files | the bytes of every file | MANIFEST: digests, row counts, no file too many or too few |
 //! | provenance | `run.json` | the plan's hash, this build's input recipes |
+//! | plan | the plan's axes, the device's offers | each cell row is asked for and names its block; what is missing is told |
 //! | evidence | lines of `samples.csv` and `witness.csv` | the digest and the number of repetitions in each cell row |
 //! | statistics | samples | every summary column of each cell row |
 //! | gates | witness elements, their inputs remade from the seed, summed exactly | error, ulps, tolerance, outcome and reason |
 //! | units | models, maps and conversions: their vectors, launches and codes made again from the seed | what the record states; runs with such records only |
+//! | power | `cells.csv` | each reading once, in order, under `idle` or a ceiling loop |
 //! | facts | plan, provenance, cells, samples, power | `facts.csv`, row by row |
 //!
 //! What it cannot recompute it takes as stated, protected by digests alone: times as the device gave them, witness values,
@@ -17,9 +19,12 @@
 //! accumulators of a ceiling loop, why sampling stopped; of units the outputs of a model that is not exact, and the counts of the
 //! validation, whose 10⁶ outputs are not kept.
 
+mod asked;
 mod differences;
 mod evidence;
 mod gates;
+mod places;
+mod power;
 mod product;
 mod report;
 mod statistics;
@@ -66,7 +71,7 @@ pub fn verify(dir: &Path) -> Result<Report, StoreError> {
         files.extend(run.check(name, scanned).err().iter().map(Failure::from));
     }
     let count = run.manifest().map_or(0, |manifest| manifest.rows().count());
-    let mut checks = vec![Check::of(CheckName::Files, count, files), provenance(&run)];
+    let mut checks = vec![Check::of(CheckName::Files, count, files), provenance(&run), asked::check(&run)];
     checks.push(match evidence::check(&run, &sample_file, &witness_file) {
         Ok(check) => check,
         Err(error) => Check::of(CheckName::Evidence, run.cells().len(), vec![Failure::from(&error)]),
@@ -76,16 +81,31 @@ pub fn verify(dir: &Path) -> Result<Report, StoreError> {
     checks.extend(units::check(&run));
     drop(witness);
     if run.is_sealed() {
+        checks.push(power::check(&run));
         let derived = derive(&run.evidence(&samples));
         checks.push(facts(&run, &derived));
     }
     Ok(Report { checks })
 }
 
-/// Recipes of another text than this build's give other inputs, so no witness can be recomputed.
+/// Demands that a sealed run passes.
+///
+/// # Errors
+/// There is no run; the first thing that does not agree.
+pub(crate) fn demand(dir: &Path) -> Result<(), StoreError> {
+    let report = verify(dir)?;
+    let first = report.checks.iter().flat_map(|check| &check.failures).next();
+    let failures = report.checks.iter().map(|check| check.failed).sum();
+    match first {
+        None => Ok(()),
+        Some(first) => Err(StoreError::Rejected { dir: dir.to_owned(), first: first.to_string(), failures }),
+    }
+}
+
 /// The backend whose devices are software.
 const SOFTWARE: &str = "sim";
 
+/// Recipes of another text than this build's give other inputs, so no witness can be recomputed.
 fn provenance(run: &Run) -> Check {
     let ours = blake3::hash(rigel_numerics::recipe::RECIPE_TEXT.as_bytes()).to_hex().to_string();
     let mut failures = Vec::new();
@@ -103,6 +123,10 @@ fn provenance(run: &Run) -> Check {
                 &path,
                 "kind is `measured`; the device's backend is software, so it is `simulated`".to_owned(),
             ));
+        }
+        if record.plan != run.plan().name {
+            let what = format!("plan is `{}`; plan.toml has the name `{}`", record.plan, run.plan().name);
+            failures.push(Failure::file(&path, what));
         }
         if record.seed != run.plan().seed {
             let what = format!("seed is {}; the plan states {}", record.seed, run.plan().seed);

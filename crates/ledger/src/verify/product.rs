@@ -1,5 +1,6 @@
 //! What does a gate say when its witness elements are computed again, from the seed, exactly?
 
+use super::places::{Places, is_worst};
 use crate::gate::{self, Check, Element, Gate, Judgement, Look, PlantedFault, Proof, Suspicious};
 use crate::rows::{CellRow, Outcome, WitnessRow};
 use rigel_numerics::bound;
@@ -7,9 +8,6 @@ use rigel_numerics::epilogue::{self, Activation};
 use rigel_numerics::exact::{self, Dot};
 use rigel_numerics::{Format, Operand, Recipe, Shape, Triple};
 use std::collections::HashMap;
-
-/// Witness elements that a row needs, or all of a smaller output.
-const LEAST_WITNESS: usize = 16;
 
 /// Everything that the exact sums of a product follow from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -70,6 +68,8 @@ pub(super) struct Recomputed {
     pub(super) ulps: Option<f64>,
     tolerance: bound::Tolerance,
     operands: Option<Format>,
+    /// Whether no prescribed element is worse than the one that the seed does not prescribe.
+    pub(super) worst: bool,
 }
 
 /// What keeps a witness from being computed again, if anything does.
@@ -79,10 +79,6 @@ pub(super) fn unusable(inputs: &Inputs, witness: &[WitnessRow]) -> Option<String
         if let Err(error) = recipe.supports(format) {
             return Some(error.to_string());
         }
-    }
-    let needed = LEAST_WITNESS.min(shape.m.saturating_mul(shape.n));
-    if witness.len() < needed {
-        return Some(format!("witness.csv holds {} elements of it, at least {needed} are needed", witness.len()));
     }
     let (digits, bits) = (triple.c.bits().div_ceil(4), triple.c.bits());
     let misfit = witness.iter().find(|row| {
@@ -96,14 +92,18 @@ pub(super) fn unusable(inputs: &Inputs, witness: &[WitnessRow]) -> Option<String
 }
 
 /// Computes the witness again. Looks at it as a gate does: in order of row and column.
-pub(super) fn recompute(inputs: &Inputs, witness: &[WitnessRow], sums: &mut Sums) -> Recomputed {
+pub(super) fn recompute(inputs: &Inputs, witness: &[WitnessRow], places: &Places, sums: &mut Sums) -> Recomputed {
     let (triple, k) = (inputs.triple, inputs.shape.k);
     let tolerance = inputs.tolerance();
-    let mut look = Look::new(triple, tolerance);
+    let (mut look, mut prescribed) = (Look::new(triple, tolerance), Look::new(triple, tolerance));
+    let mut other = Look::new(triple, tolerance);
     for row in witness {
         let (r, c) = (row.row as usize, row.column as usize);
         let dot = sums.entry((row.row, row.column)).or_insert_with(|| inputs.dot(r, c));
-        look.take(Element { row: r, column: c }, row.bits.code, dot.as_ref());
+        let part = if places.prescribes(row) { &mut prescribed } else { &mut other };
+        for look in [&mut look, part] {
+            look.take(Element { row: r, column: c }, row.bits.code, dot.as_ref());
+        }
     }
     let cut = || {
         let codes: Vec<(u32, u32, u64)> = witness.iter().map(|row| (row.row, row.column, row.bits.code)).collect();
@@ -112,7 +112,12 @@ pub(super) fn recompute(inputs: &Inputs, witness: &[WitnessRow], sums: &mut Sums
     // Behind an activation no cut of the operands is looked for.
     let plain = !triple.is_integer() && inputs.activation.is_none();
     let operands = if look.is_outside() && plain { cut() } else { None };
-    Recomputed { check: look.check(), error: look.error(), ulps: look.ulps(), tolerance, operands }
+    let has_other = witness.iter().any(|row| !places.prescribes(row));
+    let worst = match (other.worst().filter(|_| has_other), prescribed.worst()) {
+        (Some(other), Some(prescribed)) => is_worst(other, prescribed),
+        _ => true,
+    };
+    Recomputed { check: look.check(), error: look.error(), ulps: look.ulps(), tolerance, operands, worst }
 }
 
 impl Recomputed {

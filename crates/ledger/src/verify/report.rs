@@ -28,6 +28,8 @@ pub enum CheckName {
     Files,
     /// Provenance against the plan and this build.
     Provenance,
+    /// Cell rows against what plan and offers ask for.
+    Plan,
     /// Evidence behind each cell row against its digest.
     Evidence,
     /// Summary columns against samples.
@@ -36,6 +38,8 @@ pub enum CheckName {
     Gates,
     /// Records of units against what their own models, maps and rules give.
     Units,
+    /// Meter readings: order and phases.
+    Power,
     /// Facts against what follows from all the rest.
     Facts,
 }
@@ -45,10 +49,12 @@ impl fmt::Display for CheckName {
         f.pad(match self {
             CheckName::Files => "files",
             CheckName::Provenance => "provenance",
+            CheckName::Plan => "plan",
             CheckName::Evidence => "evidence",
             CheckName::Statistics => "statistics",
             CheckName::Gates => "gates",
             CheckName::Units => "units",
+            CheckName::Power => "power",
             CheckName::Facts => "facts",
         })
     }

@@ -176,6 +176,7 @@ pub fn golden() -> Run {
     }
     run.rung("matrix", NARROW, Shape::cube(8), Outcome::Right, "");
     run.rung("matrix", NARROW, Shape::cube(9), Outcome::RefusedCompile, "K must be a multiple of 8");
+    run.rung("older", NARROW, Shape::cube(8), Outcome::Absent, "no such instruction");
     for (path, triple, ceiling, rate) in
         [("matrix", HALF, 1000, 800), ("matrix", NARROW, 2000, 1600), ("older", HALF, 500, 450)]
     {

@@ -1,7 +1,9 @@
 //! Which small run do the tests of store and verify write? Its device is right to the last bit, save where a cell is not.
 #![allow(dead_code)]
 
+use rigel_ledger::block_name;
 use rigel_ledger::facts::derive;
+use rigel_ledger::gate::places;
 use rigel_ledger::provenance::OfferRecord;
 use rigel_ledger::rows::{Bits, CacheState, GateMethod, Identity, Outcome, Stop, Work};
 use rigel_ledger::store::{RunWriter, StoreError};
@@ -65,6 +67,11 @@ caches = ["warm"]
 ceilings = true
 "#;
 
+/// The triples that both paths have.
+pub const TRIPLES: [&str; 3] = ["f32,f32->f32", "bf16,bf16->f32", "i8,i8->i32"];
+/// The triple whose only product crashes.
+const CRASHES: &str = "e4m3,e4m3->f32";
+
 /// A cell with its evidence, as a worker hands it over.
 pub type Cell = (CellRow, Vec<SampleRow>, Vec<WitnessRow>);
 
@@ -84,7 +91,7 @@ impl Planted {
         let mut cells = Vec::new();
         for process in 0..2 {
             for path in ["tiled", "scalar"] {
-                for triple in ["f32,f32->f32", "bf16,bf16->f32", "i8,i8->i32"] {
+                for triple in TRIPLES {
                     let triple: Triple = triple.parse().unwrap();
                     for shape in [Shape::cube(8), Shape::new(9, 4, 17)] {
                         for recipe in [Recipe::NearNormal, Recipe::Zeros] {
@@ -96,7 +103,12 @@ impl Planted {
             }
             cells.push(crashed(&provenance, process));
         }
-        let power = (0..4).map(|i| reading(&cells[i].0, i as u64)).collect();
+        for (row, ..) in &mut cells {
+            let block = block_name::of_row(&plan, row).unwrap();
+            row.block = if row.outcome == Outcome::Crashed { block_name::left_out(&block) } else { block };
+        }
+        let loops: Vec<&Cell> = cells.iter().filter(|(row, ..)| row.work == Work::Ceiling).collect();
+        let power = (0..4).map(|i| reading(&loops[i].0, i as u64)).collect();
         Planted { plan, provenance, cells, power }
     }
 
@@ -138,9 +150,9 @@ impl Planted {
 }
 
 pub fn provenance(plan: &Plan, run: &str) -> Provenance {
-    let offer = |path: &str| OfferRecord {
+    let offer = |(path, triple): (&str, &str)| OfferRecord {
         path: path.to_owned(),
-        triple: "f32,f32->f32".parse().unwrap(),
+        triple: triple.parse().unwrap(),
         advertised: true,
         source: "planted".to_owned(),
         absent: String::new(),
@@ -152,7 +164,8 @@ pub fn provenance(plan: &Plan, run: &str) -> Provenance {
     provenance.device.id = "sim-1".to_owned();
     provenance.device.name = "planted, \"device\"".to_owned();
     provenance.device.firmware = "unknown".to_owned();
-    provenance.device.offers = vec![offer("tiled"), offer("scalar")];
+    let pairs = ["tiled", "scalar"].into_iter().flat_map(|path| TRIPLES.map(|triple| (path, triple)));
+    provenance.device.offers = pairs.chain([("tiled", CRASHES)]).map(offer).collect();
     provenance
 }
 
@@ -161,7 +174,6 @@ pub fn blank(provenance: &Provenance, identity: &Identity, process: u32) -> Cell
         device: provenance.device.id.clone(),
         driver: provenance.device.driver.clone(),
         run: provenance.run.clone(),
-        block: format!("block {}", identity.shape.map(|s| s.to_string()).unwrap_or_default()),
         outcome: Outcome::Right,
         ..CellRow::blank(identity, process)
     }
@@ -182,9 +194,8 @@ fn product(provenance: &Provenance, path: &str, triple: Triple, shape: Shape, re
     let mut row = blank(provenance, &identity, process);
     let (mut error, mut ulps) = (0.0, 0.0);
     let mut witness = Vec::new();
-    for i in 0..20u32 {
-        let place = i as usize * 7 % (shape.m * shape.n);
-        let (r, c) = (place / shape.n, place % shape.n);
+    row.gate = Some(if recipe == Recipe::Zeros { GateMethod::Inherited } else { GateMethod::Full });
+    for (r, c) in places::of_row(&row) {
         let pair = |k| {
             let a = recipe.element(triple.a, 7, Operand::A, r as u64, k as u64);
             (a, recipe.element(triple.b, 7, Operand::B, k as u64, c as u64))
@@ -198,7 +209,6 @@ fn product(provenance: &Provenance, path: &str, triple: Triple, shape: Shape, re
         let bits = Bits::new(triple.c, code);
         witness.push(WitnessRow { cell: row.cell, process, row: r as u32, column: c as u32, bits });
     }
-    witness.sort_by_key(|w: &WitnessRow| (w.row, w.column));
     for w in &witness {
         let pair = |k| {
             let a = recipe.element(triple.a, 7, Operand::A, w.row.into(), k as u64);
@@ -209,7 +219,6 @@ fn product(provenance: &Provenance, path: &str, triple: Triple, shape: Shape, re
             (error, ulps) = (residual.relative, residual.ulps);
         }
     }
-    row.gate = Some(if recipe == Recipe::Zeros { GateMethod::Inherited } else { GateMethod::Full });
     (row.gate_error, row.gate_ulps) = (Some(round_up_3(error)), Some(round_up_3(ulps)));
     row.gate_tolerance = Some(tolerance(triple, shape.k, recipe).relative);
     row.operations = Some(shape.operations());
@@ -232,16 +241,16 @@ fn ceiling(provenance: &Provenance, path: &str, triple: Triple, process: u32) ->
     let mut row = blank(provenance, &identity, process);
     row.gate = Some(GateMethod::Accumulators);
     row.operations = Some(1 << 20);
-    let samples = repetitions(&mut row, process, 8);
+    let samples = repetitions(&mut row, process, 30);
     (row, samples, vec![])
 }
 
 fn crashed(provenance: &Provenance, process: u32) -> Cell {
     let identity = Identity {
-        probe: Probe::Types,
-        work: Work::Rung,
+        probe: Probe::Throughput,
+        work: Work::Gemm,
         path: "tiled".to_owned(),
-        triple: "e4m3,e4m3->f32".parse().unwrap(),
+        triple: CRASHES.parse().unwrap(),
         shape: Some(Shape::cube(8)),
         tile: "8x8".to_owned(),
         recipe: Some(Recipe::NearNormal),
@@ -272,7 +281,7 @@ fn reading(row: &CellRow, i: u64) -> PowerRow {
     PowerRow {
         meter: "package".to_owned(),
         time_ns: Time::from_ns(1000 * (4 - i)),
-        value: 1.5 + i as f64,
+        value: 9.5 - i as f64,
         unit: "J".to_owned(),
         phase: row.cell.to_string(),
     }
@@ -296,4 +305,24 @@ pub fn copy(from: &Path, to: &Path) {
     for (name, bytes) in files(from) {
         std::fs::write(to.join(name), bytes).unwrap();
     }
+}
+
+/// Changes a file of a sealed run and writes MANIFEST anew, so that only derivation can tell.
+pub fn forge(dir: &Path, file: &str, change: impl FnOnce(String) -> String) {
+    let path = dir.join(file);
+    let text = change(std::fs::read_to_string(&path).unwrap());
+    std::fs::write(&path, &text).unwrap();
+    let manifest = dir.join("MANIFEST");
+    let lines: Vec<String> = std::fs::read_to_string(&manifest)
+        .unwrap()
+        .lines()
+        .map(|line| match line.starts_with(&format!("{file},")) {
+            true => {
+                let rows = if file.ends_with(".csv") { (text.lines().count() - 1).to_string() } else { String::new() };
+                format!("{file},{rows},{}", blake3::hash(text.as_bytes()).to_hex())
+            }
+            false => line.to_owned(),
+        })
+        .collect();
+    std::fs::write(&manifest, lines.join("\n") + "\n").unwrap();
 }

@@ -39,7 +39,7 @@ pub struct Composition {
 /// Every pair of units of which one is a non-trivial composition of the other's steps. Models are compared as functions, on
 /// `count` dot products of each distribution.
 ///
-/// The answer is about arithmetic. It is a witness of emulation, not a proof that machine code contains the other
+/// The answer is about arithmetic. It is a sign of emulation, not a proof that machine code contains the other
 /// instruction; two instructions may share a data path.
 pub fn compositions(parts: &[Part<'_>], seed: u64, count: u64) -> Vec<Composition> {
     let pairs = parts.iter().flat_map(|x| parts.iter().map(move |y| (x, y)));

@@ -10,6 +10,7 @@ use crate::scale::Scale;
 use crate::svg::{Anchor, Canvas, Fill, Letters, Stroke};
 use crate::table::Table;
 use rigel_ledger::rows::Work;
+use rigel_ledger::statistics::Kind as ModesKind;
 use rigel_ledger::{CellId, CellRow};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +53,7 @@ pub(crate) fn drawing(reading: &Reading<'_>) -> Drawing {
     };
     let chosen = if cells.len() < total {
         format!(
-            " Drawn: {} of {}, those with several modes first, then the largest sizes.",
+            " Drawn: {} of {}, the most telling: several modes first (those furthest apart), then tails, then cells behind an undecided verdict, then the widest.",
             cells.len(),
             counted(total, "cell")
         )
@@ -88,22 +89,53 @@ fn chosen<'a>(reading: &Reading<'a>) -> (Vec<Pooled<'a>>, usize) {
             by_cell.entry(row.cell).or_default().push(row);
         }
     }
+    let open = |f: &&rigel_ledger::FactRow| f.name.starts_with("verdict.") && f.value.starts_with("undecided");
+    let undecided: BTreeSet<CellId> = reading.source.facts.iter().filter(open).flat_map(|f| ids(&f.evidence)).collect();
     let rank: BTreeMap<Subject<'_>, usize> = reading.subjects.iter().enumerate().map(|(i, s)| (*s, i)).collect();
-    let mut order: Vec<(bool, bool, u64, usize, CellId)> = by_cell
+    // The rows alone say which cells may tell something; repetitions are read of the first of them.
+    let mut order: Vec<(bool, bool, bool, i64, u64, usize, CellId)> = by_cell
         .iter()
         .map(|(id, rows)| {
-            let one = 2 * rows.iter().filter(|r| !r.modes.is_empty()).count() < rows.len();
+            let one = rows.iter().all(|r| r.modes.is_empty());
             let subject = Subject { path: &rows[0].path, triple: rows[0].triple };
             let place = rank.get(&subject).copied().unwrap_or(usize::MAX);
-            (one, !reading.leads(rows[0]), u64::MAX - size_of(rows[0].shape), place, *id)
+            let size = u64::MAX - size_of(rows[0].shape);
+            (one, !undecided.contains(id), !reading.leads(rows[0]), -permille(rows), size, place, *id)
         })
         .collect();
     order.sort_unstable();
-    let looked = order.iter().take(CANDIDATES).filter_map(|o| pooled(by_cell.get(&o.4)?, reading.source.samples));
-    let mut cells: Vec<Pooled<'a>> = looked.collect();
-    cells.sort_by_key(Pooled::one);
-    cells.truncate(MOST);
-    (cells, by_cell.len())
+    let looked = order.iter().take(CANDIDATES).filter_map(|o| {
+        let cell = pooled(by_cell.get(&o.6)?, reading.source.samples)?;
+        let (class, distance) = telling(&cell, !o.1);
+        Some(((class, -((distance * 1e6) as i64), o.4, o.5, o.6), cell))
+    });
+    let mut cells: Vec<_> = looked.collect();
+    cells.sort_by_key(|(order, _)| *order);
+    (cells.into_iter().map(|(_, cell)| cell).take(MOST).collect(), by_cell.len())
+}
+
+/// How far the medians of a cell's processes lie apart, in thousandths.
+fn permille(rows: &[&CellRow]) -> i64 {
+    let medians = || rows.iter().filter_map(|r| r.median_ns).filter(|m| m.is_finite() && *m > 0.0);
+    let (low, high) = (medians().fold(f64::INFINITY, f64::min), medians().fold(0.0, f64::max));
+    if high > low { ((high / low - 1.0) * 1e3).min(1e9) as i64 } else { 0 }
+}
+
+/// What a cell tells: its class, the most telling first, and how much of it. Several modes and tails count by how far their
+/// slowest and fastest modes lie apart, the others by the width of their middle 90 %.
+fn telling(cell: &Pooled<'_>, undecided: bool) -> (u8, f64) {
+    let medians = || cell.modality.modes.iter().map(|mode| mode.median_ns);
+    let apart = medians().fold(0.0, f64::max) / medians().fold(f64::INFINITY, f64::min).max(1.0) - 1.0;
+    let mut times: Vec<u64> = cell.repetitions.iter().map(|r| r.time.0).collect();
+    times.sort_unstable();
+    let at = |share: f64| times.get(((times.len() - 1) as f64 * share) as usize).copied().unwrap_or(0) as f64;
+    let width = (at(0.95) - at(0.05)) / at(0.5).max(1.0);
+    match cell.modality.kind {
+        ModesKind::Several => (0, apart),
+        ModesKind::Tail { .. } => (1, apart),
+        ModesKind::One if undecided => (2, width),
+        ModesKind::One => (3, width),
+    }
 }
 
 fn plot(cells: &[Pooled<'_>], width: f64) -> Plot {

@@ -7,6 +7,7 @@ mod ladder;
 mod lane_colour;
 pub(crate) mod layout;
 mod pooled;
+mod power;
 mod ratios;
 mod rows;
 mod throughput;
@@ -14,8 +15,8 @@ mod throughput;
 use crate::figure::Drawing;
 use crate::reading::Reading;
 
-/// Every figure of a run's products, in the order of a page. A figure without data says what is missing; a plan that times
-/// no product alone has none of these.
+/// Every figure of a run's products, in the order of a page. A figure without data says what is missing, but those of meters and of
+/// gains are left out where none was read; a plan that times no product alone has none of these.
 pub(crate) fn drawings(reading: &Reading<'_>) -> Vec<Drawing> {
     let mut drawings = Vec::new();
     if reading.source.asks_products() {
@@ -27,6 +28,7 @@ pub(crate) fn drawings(reading: &Reading<'_>) -> Vec<Drawing> {
             error::drawing(reading),
         ]);
     }
+    drawings.extend(power::drawing(reading));
     drawings.extend(gains::drawing(reading));
     drawings
 }

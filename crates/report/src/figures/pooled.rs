@@ -1,7 +1,7 @@
 //! What are the repetitions of one cell over all its processes, and which modes do they have?
 
 use rigel_ledger::facts::SampleSource;
-use rigel_ledger::statistics::{Kind as ModesKind, Modality, modality};
+use rigel_ledger::statistics::{Modality, modality};
 use rigel_ledger::{CellId, CellRow};
 use rigel_numerics::{Megahertz, Time};
 
@@ -33,11 +33,6 @@ pub(crate) struct ModeWords {
 }
 
 impl Pooled<'_> {
-    /// Whether one number may stand for the cell; a tail of few repetitions does not forbid it.
-    pub fn one(&self) -> bool {
-        self.modality.kind != ModesKind::Several
-    }
-
     /// Modes by rising rate.
     pub fn modes(&self) -> Vec<ModeWords> {
         let word = |(i, mode): (usize, &rigel_ledger::statistics::Mode)| ModeWords {

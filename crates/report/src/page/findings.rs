@@ -8,6 +8,8 @@ use rigel_ledger::FactRow;
 
 /// Findings on a page before the rest is only counted.
 const MOST: usize = 400;
+/// Clauses of one finding.
+const CLAUSES: usize = 40;
 /// Cells named under one finding.
 const NAMED: usize = 6;
 
@@ -33,10 +35,10 @@ pub(super) fn section(reading: &Reading<'_>, table: &VerdictTable) -> String {
         }
         let verdict = if row.verdict.is_empty() { "no verdict" } else { row.verdict.as_str() };
         out.push_str(&format!(
-            "<li id=\"finding-{index}\"><b>{}: {}.</b> {}{}</li>\n",
+            "<li id=\"finding-{index}\"><b>{}: {}</b>{}{}</li>\n",
             markup(&row.triple.pretty()),
             markup(verdict),
-            markup(&row.words),
+            clauses(&row.words),
             evidence(&row.evidence)
         ));
     }
@@ -68,11 +70,22 @@ fn where_it_runs(signals: &[&FactRow]) -> String {
             name => format!(", signal {}", name.trim_start_matches("signal.")),
         };
         let ids: Vec<String> = fact.evidence.split_whitespace().map(str::to_owned).collect();
-        let (path, value, words) = (markup(&fact.path), markup(&fact.value), markup(&fact.words));
-        out.push_str(&format!("<li><b>{path}{name}: {value}.</b> {words}{}</li>\n", evidence(&ids)));
+        let (path, value, words) = (markup(&fact.path), markup(&fact.value), clauses(&fact.words));
+        out.push_str(&format!("<li><b>{path}{name}: {value}</b>{words}{}</li>\n", evidence(&ids)));
     }
     out.push_str("</ul>\n");
     out
+}
+
+/// The clauses of a sentence, each on a line of its own: a comparison of several sizes is read line by line.
+fn clauses(words: &str) -> String {
+    let all = crate::columns::clauses(words);
+    let mut lines: Vec<String> =
+        all.iter().take(CLAUSES).map(|clause| format!("<li>{}</li>", markup(clause))).collect();
+    if all.len() > CLAUSES {
+        lines.push(format!("<li>and {} more, in facts.csv</li>", count(all.len() - CLAUSES)));
+    }
+    if lines.is_empty() { String::new() } else { format!("<ul class=\"clauses\">{}</ul>", lines.concat()) }
 }
 
 /// Links to the first few cells of a finding, and a count of the rest.

@@ -3,7 +3,9 @@
 mod cells;
 mod findings;
 mod provenance;
+mod study;
 mod units;
+mod words;
 
 use crate::figure::Drawing;
 use crate::figures::drawings;
@@ -22,9 +24,21 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'n
 /// One self-contained HTML page: verdicts first, then findings, figures with their rows, what did not count, the twelve
 /// rules, and provenance at the foot.
 ///
+/// A run of an Apple GPU also shows what the study of the M4 Max published beside its own rows.
+///
 /// The bytes depend on the source alone. Nothing is fetched, no script runs, every text from the files is escaped, and
 /// long tables are cut with a count, so that a run of 10⁵ cells stays a page that opens.
 pub fn page(source: Source<'_>) -> String {
+    let apple = source.provenance.iter().any(|record| record.device.backend == "metal");
+    written(source, apple)
+}
+
+/// The same page with the study of the M4 Max beside the run, whatever its device: for a simulated one.
+pub fn page_with_study(source: Source<'_>) -> String {
+    written(source, true)
+}
+
+fn written(source: Source<'_>, with_study: bool) -> String {
     let reading = Reading::new(source);
     let table = VerdictTable::of(&reading);
     let title = format!("{}: {} run", source.devices(), source.kind());
@@ -37,7 +51,7 @@ pub fn page(source: Source<'_>) -> String {
     let lanes = units::style(source);
     let style = include_str!("style.css");
     out.push_str(&format!("<style>\n{}{style}{lanes}</style>\n</head>\n<body>\n", theme::page_css()));
-    out.push_str(&head(source));
+    out.push_str(&head(source, with_study));
     out.push_str("<main>\n");
     if source.asks_products() {
         out.push_str(&verdicts(&table));
@@ -45,16 +59,20 @@ pub fn page(source: Source<'_>) -> String {
     }
     out.push_str(&figures(&reading));
     out.push_str(&crate::costs::sections(source));
+    if with_study {
+        out.push_str(&study::section(&reading));
+    }
     out.push_str(&units::section(source));
     out.push_str(&cells::section(&reading, &table));
     out.push_str(&self_check(&reading));
+    out.push_str(&words::section());
     out.push_str("</main>\n");
     out.push_str(&provenance::section(source));
     out.push_str("</body>\n</html>\n");
     out
 }
 
-fn head(source: Source<'_>) -> String {
+fn head(source: Source<'_>, with_study: bool) -> String {
     let first = source.provenance.first();
     let started = first.map_or("at an unknown time", |p| p.started.as_str());
     let cells: std::collections::BTreeSet<_> = source.cells.iter().map(|c| c.cell).collect();
@@ -97,17 +115,20 @@ fn head(source: Source<'_>) -> String {
     for costs in crate::costs::all(source) {
         out.push_str(&format!("<a href=\"#{}\">{}</a>", costs.id, costs.title));
     }
+    if with_study {
+        out.push_str("<a href=\"#study\">Beside the study</a>");
+    }
     if !source.units.is_empty() {
         out.push_str("<a href=\"#units\">Units</a>");
     }
-    out.push_str("<a href=\"#uncounted\">What did not count</a><a href=\"#cells\">Cells</a><a href=\"#rules\">Self-check</a><a href=\"#provenance\">Provenance</a></nav>\n</header>\n");
+    out.push_str("<a href=\"#uncounted\">What did not count</a><a href=\"#cells\">Cells</a><a href=\"#rules\">Self-check</a><a href=\"#words\">Words</a><a href=\"#provenance\">Provenance</a></nav>\n</header>\n");
     out
 }
 
 fn verdicts(table: &VerdictTable) -> String {
     let matched = markup(&table.matched.pretty());
     let mut out = format!(
-        "<section id=\"verdicts\">\n<h2>Verdicts</h2>\n<p class=\"note\">By rules fixed in the plan before the run. Rates are those of the best launch tile at the largest size; ratios are to {matched} on the fastest path of the device; brackets hold 95 % intervals. Each verdict leads to its finding and from there to its cells.</p>\n"
+        "<section id=\"verdicts\">\n<h2>Verdicts</h2>\n<p class=\"note\">By rules fixed in the plan before the run. Rates are those of the best launch tile at the largest size; ratios are to {matched} on the fastest path of the device; brackets hold 95 % intervals. Each verdict leads to its finding and from there to its cells; what the words mean stands under <a href=\"#words\">Words</a>.</p>\n"
     );
     let tried: Vec<(usize, &crate::VerdictRow)> = table.rows.iter().enumerate().filter(|(_, r)| r.tried).collect();
     if tried.is_empty() {

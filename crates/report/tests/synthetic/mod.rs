@@ -92,6 +92,7 @@ impl Synthetic {
             cells: &self.cells,
             facts: &self.facts,
             samples: &self.samples,
+            power: &[],
             units: &[],
             published: &self.published,
             files: &self.files,

@@ -130,17 +130,45 @@ impl Line {
         binomial::bounds(self.count, self.of)
     }
 
-    /// Whether the observed share keeps to the limit; `None` where none is promised or nothing was planted.
-    pub fn passes(&self) -> Option<bool> {
+    /// Whether the true share keeps to the limit, as far as this many devices can say; `None` where no limit is promised or nothing
+    /// was planted. `Never` speaks of what was seen: one case breaks it, and no number of devices proves it.
+    pub fn kept(&self) -> Option<Kept> {
         if self.of == 0 {
             return None;
         }
-        match self.limit {
-            Limit::AtMost(share) => Some(self.rate() <= share),
-            Limit::AtLeast(share) => Some(self.rate() >= share),
-            Limit::Never => Some(self.count == 0),
-            Limit::Shown => None,
-        }
+        let (low, high) = self.bounds();
+        let (inside, outside) = match self.limit {
+            Limit::AtMost(share) => (high <= share, low > share),
+            Limit::AtLeast(share) => (low >= share, high < share),
+            Limit::Never => (self.count == 0, self.count > 0),
+            Limit::Shown => return None,
+        };
+        Some(match (inside, outside) {
+            (true, _) => Kept::Yes,
+            (_, true) => Kept::No,
+            _ => Kept::Undecided,
+        })
+    }
+}
+
+/// Whether a limit is kept, judged by the whole 95 % interval of the share and never by the share that was observed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// The whole interval keeps to the limit.
+    Yes,
+    /// The whole interval is beyond it.
+    No,
+    /// The limit lies inside the interval: more devices would decide.
+    Undecided,
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Kept::Yes => "yes",
+            Kept::No => "no",
+            Kept::Undecided => "undecided",
+        })
     }
 }
 
@@ -198,14 +226,19 @@ pub struct Table {
 }
 
 impl Table {
-    /// Whether every limit is kept.
+    /// Whether no limit is seen to be broken.
     pub fn passes(&self) -> bool {
-        self.lines.iter().all(|line| line.passes() != Some(false))
+        self.lines.iter().all(|line| line.kept() != Some(Kept::No))
+    }
+
+    /// Lines that this many devices leave undecided.
+    pub fn undecided(&self) -> usize {
+        self.lines.iter().filter(|line| line.kept() == Some(Kept::Undecided)).count()
     }
 
     /// Whether nothing came that must never come, whatever the shares of recovered devices.
     pub fn is_never_wrong(&self) -> bool {
-        self.lines.iter().all(|line| line.limit != Limit::Never || line.passes() != Some(false))
+        self.lines.iter().all(|line| line.limit != Limit::Never || line.kept() != Some(Kept::No))
     }
 
     /// What the recoveries took; `None` where none ran.
@@ -227,11 +260,7 @@ impl fmt::Display for Table {
         )?;
         for line in &self.lines {
             let (low, high) = line.bounds();
-            let kept = match line.passes() {
-                Some(true) => "yes",
-                Some(false) => "NO",
-                None => "",
-            };
+            let kept = line.kept().map(|kept| kept.to_string()).unwrap_or_default();
             let times = format!("{} of {}", line.count, line.of);
             let rate = format!("{:.2} %", line.rate() * 100.0);
             let interval = format!("{:.2} to {:.2} %", low * 100.0, high * 100.0);
@@ -255,15 +284,27 @@ mod tests {
 
     #[test]
     fn limits_are_kept_or_not() {
-        assert_eq!(line(25, 1000, Limit::AtMost(0.025)).passes(), Some(true));
-        assert_eq!(line(26, 1000, Limit::AtMost(0.025)).passes(), Some(false));
-        assert_eq!(line(989, 1000, Limit::AtLeast(0.99)).passes(), Some(false));
-        assert_eq!(line(1, 1000, Limit::Never).passes(), Some(false));
-        assert_eq!(line(0, 1000, Limit::Never).passes(), Some(true));
-        assert_eq!(line(500, 1000, Limit::Shown).passes(), None);
-        assert_eq!(line(0, 0, Limit::Never).passes(), None);
+        let cases = [
+            // 0 of 60 and 1 of 60 are below 2.5 %, and both could come from 5 %.
+            (line(0, 60, Limit::AtMost(0.025)), Some(Kept::Undecided)),
+            (line(1, 60, Limit::AtMost(0.025)), Some(Kept::Undecided)),
+            (line(0, 1000, Limit::AtMost(0.025)), Some(Kept::Yes)),
+            (line(25, 1000, Limit::AtMost(0.025)), Some(Kept::Undecided)),
+            (line(40, 1000, Limit::AtMost(0.025)), Some(Kept::No)),
+            (line(60, 60, Limit::AtLeast(0.99)), Some(Kept::Undecided)),
+            (line(1000, 1000, Limit::AtLeast(0.99)), Some(Kept::Yes)),
+            (line(970, 1000, Limit::AtLeast(0.99)), Some(Kept::No)),
+            (line(1, 1000, Limit::Never), Some(Kept::No)),
+            (line(0, 1000, Limit::Never), Some(Kept::Yes)),
+            (line(500, 1000, Limit::Shown), None),
+            (line(0, 0, Limit::Never), None),
+        ];
+        for (line, kept) in cases {
+            assert_eq!(line.kept(), kept, "{line:?}");
+        }
         let table = |lines| Table { family: Family::Verdicts, seed: 1, lines, devices: Vec::new() };
         assert!(table(vec![line(9, 9, Limit::Shown), line(0, 9, Limit::Never)]).passes());
+        assert_eq!(table(vec![line(9, 9, Limit::AtLeast(0.9)), line(0, 9, Limit::Never)]).undecided(), 1);
         assert!(!table(vec![line(0, 9, Limit::Never), line(1, 9, Limit::Never)]).passes());
     }
 
@@ -305,14 +346,7 @@ a ratio  a word      0 of 10000    0.00 %       0.00 to 0.04 %  none            
     fn no_limit_is_missed_beyond_chance() {
         for family in QUICK {
             for line in family.run(11, some(family, 60), SMALL).lines {
-                let (low, high) = line.bounds();
-                let possible = match line.limit {
-                    Limit::AtMost(share) => low <= share,
-                    Limit::AtLeast(share) => high >= share,
-                    Limit::Never => line.count == 0,
-                    Limit::Shown => true,
-                };
-                assert!(possible, "{line:?}");
+                assert_ne!(line.kept(), Some(Kept::No), "{line:?}");
             }
         }
     }

@@ -4,7 +4,7 @@
 
 use super::{ProbeEntry, throughput};
 use crate::pieces::{Expansion, Piece};
-use rigel_ledger::Probe;
+use rigel_ledger::{Probe, block_name};
 
 /// The probe's line in the list.
 pub(super) const ENTRY: ProbeEntry =
@@ -15,5 +15,5 @@ fn pieces(expansion: &Expansion) -> Vec<Piece> {
         return Vec::new();
     }
     let all = throughput::pieces(expansion);
-    all.into_iter().filter(|piece| piece.name() != "ceilings").collect()
+    all.into_iter().filter(|piece| piece.name() != block_name::CEILINGS).collect()
 }

@@ -5,8 +5,8 @@
 
 use super::{ProbeEntry, throughput};
 use crate::pieces::{Expansion, Piece};
-use rigel_ledger::Probe;
 use rigel_ledger::rows::{Identity, Work};
+use rigel_ledger::{Probe, block_name};
 
 /// The probe's line in the list.
 pub(super) const ENTRY: ProbeEntry = ProbeEntry {
@@ -21,7 +21,7 @@ fn pieces(expansion: &Expansion) -> Vec<Piece> {
     let loads = loads(expansion, &all);
     let mut pieces = match (probes.contains(&Probe::Throughput), probes.contains(&Probe::Clocks)) {
         (true, _) => Vec::new(),
-        (false, true) => all.into_iter().filter(|piece| piece.name() == "ceilings").collect(),
+        (false, true) => all.into_iter().filter(|piece| piece.name() == block_name::CEILINGS).collect(),
         (false, false) => all,
     };
     if expansion.plan.sampling.meter_window_s > 0.0 && !loads.is_empty() {
@@ -39,7 +39,7 @@ fn loads(expansion: &Expansion, pieces: &[Piece]) -> Vec<Identity> {
     let mut paths: Vec<&str> = ceilings.iter().map(|cell| cell.path.as_str()).collect();
     paths.dedup();
     let load = |path: &str| {
-        let offers = expansion.present().filter(|offer| offer.path == path && offer.has_ceiling);
+        let offers = expansion.timed().into_iter().filter(|offer| offer.path == path && offer.has_ceiling);
         let fastest = offers.max_by(|a, b| a.rough_rate.total_cmp(&b.rough_rate))?;
         let variants: Vec<&&Identity> =
             ceilings.iter().filter(|cell| cell.path == path && cell.triple == fastest.triple).collect();

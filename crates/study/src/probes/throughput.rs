@@ -2,8 +2,8 @@
 
 use super::ProbeEntry;
 use crate::pieces::{Expansion, Piece};
-use rigel_ledger::Probe;
-use rigel_ledger::rows::{CacheState, Identity, Work, name_of};
+use rigel_ledger::rows::{CacheState, Identity, Work};
+use rigel_ledger::{Probe, block_name};
 use rigel_numerics::{Recipe, Shape};
 
 /// The probe's line in the list.
@@ -20,7 +20,7 @@ pub(super) fn pieces(expansion: &Expansion) -> Vec<Piece> {
     if axes.ceilings {
         let cells = ceilings(expansion);
         if !cells.is_empty() {
-            pieces.push(Piece::Block { id: "ceilings".into(), cells });
+            pieces.push(Piece::Block { id: block_name::CEILINGS.into(), cells });
         }
     }
     for &shape in &axes.shapes {
@@ -28,8 +28,7 @@ pub(super) fn pieces(expansion: &Expansion) -> Vec<Piece> {
             for group in recipe_groups(&axes.recipes) {
                 let cells = products(expansion, shape, cache, &group);
                 if !cells.is_empty() {
-                    let recipe = group[0].name();
-                    pieces.push(Piece::Block { id: format!("gemm/{shape}/{recipe}/{}", name_of(&cache)), cells });
+                    pieces.push(Piece::Block { id: block_name::products(shape, group[0], cache), cells });
                 }
             }
         }
@@ -51,7 +50,7 @@ fn recipe_groups(recipes: &[Recipe]) -> Vec<Vec<Recipe>> {
 
 fn ceilings(expansion: &Expansion) -> Vec<Identity> {
     let mut cells = Vec::new();
-    for offer in expansion.present().filter(|o| o.has_ceiling) {
+    for offer in expansion.timed().into_iter().filter(|o| o.has_ceiling) {
         for variant in expansion.device.ceiling_variants(&offer.path, offer.triple) {
             cells.push(Identity {
                 probe: Probe::Throughput,
@@ -71,7 +70,7 @@ fn ceilings(expansion: &Expansion) -> Vec<Identity> {
 
 fn products(expansion: &Expansion, shape: Shape, cache: CacheState, recipes: &[Recipe]) -> Vec<Identity> {
     let mut cells = Vec::new();
-    for offer in expansion.present() {
+    for offer in expansion.timed() {
         for &recipe in recipes {
             cells.push(Identity {
                 probe: Probe::Throughput,

@@ -1,0 +1,377 @@
+//! Which rows does a plan ask for, and which of a run's rows did nobody ask for?
+//!
+//! Two files tell: the plan has shapes, recipes, cache states and processes, and provenance the device's offers (which paths and
+//! triples, and why one cannot be tried). What only the device can name is taken from the rows: which variants of ceiling
+//! loops and which units there are, the launch tile that a pilot chose, and the shapes beside a ladder's launch tile.
+//! So a row that is gone is missed where another one of its kind, or plan and offers, show that it was asked.
+
+use crate::block_name::{self, LEFT_OUT};
+use crate::plan::{FusionAxes, Plan, PowerAxes};
+use crate::provenance::{OfferRecord, Provenance};
+use crate::rivals::{Offered, rivals};
+use crate::rows::{CacheState, CellRow, Outcome, Probe, Work};
+use rigel_numerics::{Recipe, Shape, Triple};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Rows that a plan asks for and a run lacks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Short {
+    /// Rows that are asked for.
+    pub(crate) asked: usize,
+    /// Rows that are missing, by block.
+    pub(crate) missing: BTreeMap<String, usize>,
+}
+
+/// Blocks that are named when rows of them are missing.
+const NAMED: usize = 12;
+
+impl Short {
+    /// Rows that are missing.
+    pub(crate) fn total(&self) -> usize {
+        self.missing.values().sum()
+    }
+
+    /// What is missing, in words; none where nothing is.
+    pub(crate) fn words(&self) -> Option<String> {
+        let named: Vec<String> =
+            self.missing.iter().take(NAMED).map(|(block, rows)| format!("{block}: {rows}")).collect();
+        let more = if self.missing.len() > NAMED { ", …" } else { "" };
+        let (total, asked) = (self.total(), self.asked);
+        (total > 0).then(|| {
+            format!("{total} of {asked} rows that the plan asks for are not here ({}{more})", named.join(", "))
+        })
+    }
+
+    fn count(&mut self, block: String, asked: usize, there: usize) {
+        self.asked += asked;
+        if there < asked {
+            *self.missing.entry(block).or_default() += asked - there;
+        }
+    }
+}
+
+/// What plan and offers ask for.
+pub(crate) struct Asked<'a> {
+    plan: &'a Plan,
+    /// What is selected.
+    offers: BTreeMap<(&'a str, Triple), &'a OfferRecord>,
+    /// What is timed: what is selected and here, and its rivals.
+    timed: BTreeSet<(&'a str, Triple)>,
+}
+
+impl<'a> Asked<'a> {
+    pub(crate) fn new(plan: &'a Plan, provenance: &'a [Provenance]) -> Self {
+        let all: BTreeMap<(&str, Triple), &OfferRecord> = provenance
+            .iter()
+            .flat_map(|record| &record.device.offers)
+            .map(|offer| ((offer.path.as_str(), offer.triple), offer))
+            .collect();
+        let offered: Vec<Offered<'_>> =
+            all.values().map(|offer| (offer.path.as_str(), offer.triple, offer.absent.is_empty())).collect();
+        let rivals = rivals(plan, &offered).into_iter().map(|place| (offered[place].0, offered[place].1));
+        let taken = offered.iter().filter(|offer| offer.2 && plan.select.takes(offer.0, offer.1, ""));
+        let timed = taken.map(|offer| (offer.0, offer.1)).chain(rivals).collect();
+        let offers = all.into_iter().filter(|((path, triple), _)| plan.select.takes(path, *triple, "")).collect();
+        Asked { plan, offers, timed }
+    }
+
+    fn probes(&self, any: &[Probe]) -> bool {
+        any.iter().any(|probe| self.plan.probes.contains(probe))
+    }
+
+    fn asks_products(&self) -> bool {
+        self.probes(&[Probe::Throughput, Probe::Clocks, Probe::Dispatch])
+    }
+
+    fn asks_ceilings(&self) -> bool {
+        self.plan.throughput.ceilings && self.probes(&[Probe::Throughput, Probe::Dispatch])
+    }
+
+    /// What is missing of the rows that are asked for.
+    pub(crate) fn short(&self, cells: &[CellRow]) -> Short {
+        let mut short = Short::default();
+        let mut processes: HashMap<(Key<'_>, &str), BTreeSet<u32>> = HashMap::new();
+        for row in cells {
+            let tile = if row.work.is_product() || row.work == Work::Rung { "" } else { row.tile.as_str() };
+            processes.entry((Key::of(row), tile)).or_default().insert(row.process);
+        }
+        let last = self.plan.sampling.processes;
+        let there = |key: Key<'_>, tile: &str, last: u32| {
+            processes.get(&(key, tile)).map_or(0, |found| found.range(..last).count())
+        };
+        for (&(path, triple), offer) in &self.offers {
+            if self.plan.probes.contains(&Probe::Types) {
+                for (shape, recipe) in self.rungs(offer, cells) {
+                    let key = Key {
+                        probe: Probe::Types,
+                        work: Work::Rung,
+                        path,
+                        triple,
+                        shape: Some(shape),
+                        recipe: Some(recipe),
+                        cache: None,
+                    };
+                    short.count(block_name::ladder(path, triple), 1, there(key, "", 1));
+                }
+            }
+        }
+        for &(path, triple) in self.timed.iter().filter(|_| self.asks_products()) {
+            let axes = &self.plan.throughput;
+            for (&shape, &cache, &recipe) in axes.shapes.iter().flat_map(|shape| {
+                axes.caches.iter().flat_map(move |cache| axes.recipes.iter().map(move |recipe| (shape, cache, recipe)))
+            }) {
+                let key = Key {
+                    probe: Probe::Throughput,
+                    work: Work::Gemm,
+                    path,
+                    triple,
+                    shape: Some(shape),
+                    recipe: Some(recipe),
+                    cache: Some(cache),
+                };
+                let block = block_name::products(shape, block_name::first_recipe(self.plan, recipe), cache);
+                short.count(block, last as usize, there(key, "", last));
+            }
+        }
+        let loops: BTreeSet<(Probe, &str, Triple, &str)> = cells
+            .iter()
+            .filter(|row| row.work == Work::Ceiling)
+            .map(|row| (row.probe, row.path.as_str(), row.triple, row.tile.as_str()))
+            .collect();
+        for (probe, path, triple, tile) in loops {
+            let key = Key { probe, work: Work::Ceiling, path, triple, shape: None, recipe: None, cache: None };
+            short.count(block_name::ceilings(probe).to_owned(), last as usize, there(key, tile, last));
+        }
+        for (key, block) in self.epilogues(cells).into_iter().chain(self.loads()) {
+            short.count(block, last as usize, there(key, "", last));
+        }
+        self.instructions(cells, &mut short);
+        short
+    }
+
+    /// The products with an epilogue that are asked for, by their blocks: every shape and recipe of the plan, of the paths, triples and
+    /// epilogues that any row shows.
+    fn epilogues<'b>(&self, cells: &'b [CellRow]) -> Vec<(Key<'b>, String)>
+    where
+        'a: 'b,
+    {
+        let Some(axes) = self.plan.fusion.as_ref().filter(|_| self.probes(&[Probe::Fusion])) else { return Vec::new() };
+        let of = |row: &'b CellRow| (row.work, row.path.as_str(), row.triple);
+        let known: BTreeSet<(Work, &str, Triple)> =
+            cells.iter().filter(|row| row.probe == Probe::Fusion).map(of).collect();
+        let mut asked = Vec::new();
+        for (work, path, triple) in known {
+            for (&shape, &recipe) in axes.shapes.iter().flat_map(|s| axes.recipes.iter().map(move |r| (s, r))) {
+                let (shape_of, cache) = (Some(shape), Some(CacheState::Warm));
+                let (probe, recipe) = (Probe::Fusion, Some(recipe));
+                let key = Key { probe, work, path, triple, shape: shape_of, recipe, cache };
+                asked.push((key, block_name::of_shape(Probe::Fusion, shape)));
+            }
+        }
+        asked
+    }
+
+    /// The products that are loads of the probe `power`, by their blocks.
+    fn loads(&self) -> Vec<(Key<'a>, String)> {
+        let Some(axes) = self.plan.power.as_ref().filter(|_| self.probes(&[Probe::Power])) else { return Vec::new() };
+        let mut asked = Vec::new();
+        for (&(path, triple), _) in self.offers.iter().filter(|(_, offer)| offer.absent.is_empty()) {
+            for (&shape, &recipe) in axes.shapes.iter().flat_map(|s| axes.recipes.iter().map(move |r| (s, r))) {
+                let (shape_of, cache) = (Some(shape), Some(CacheState::Warm));
+                let (probe, recipe) = (Probe::Power, Some(recipe));
+                let key = Key { probe, work: Work::Gemm, path, triple, shape: shape_of, recipe, cache };
+                asked.push((key, block_name::of_shape(Probe::Power, shape)));
+            }
+        }
+        asked
+    }
+
+    /// The rungs of an offer: the plan's shapes and those that its rows show beside the launch tile, in every recipe.
+    fn rungs(&self, offer: &OfferRecord, cells: &[CellRow]) -> BTreeSet<(Shape, Recipe)> {
+        let axes = &self.plan.types;
+        if !offer.absent.is_empty() {
+            return axes.shapes.first().copied().zip(axes.recipes.first().copied()).into_iter().collect();
+        }
+        let of =
+            |row: &&CellRow| row.work == Work::Rung && (row.path.as_str(), row.triple) == (&offer.path, offer.triple);
+        let beside = cells.iter().filter(of).filter_map(|row| row.shape);
+        let shapes = axes.shapes.iter().copied().chain(beside);
+        shapes.flat_map(|shape| axes.recipes.iter().map(move |&recipe| (shape, recipe))).collect()
+    }
+
+    /// A unit that one probe asked was asked by all that ask every unit; a layout is of units with registers only.
+    fn instructions(&self, cells: &[CellRow], short: &mut Short) {
+        type Unit<'a> = (&'a str, Triple, Option<Shape>, &'a str);
+        let mut there: BTreeSet<(Probe, Unit<'_>, &str)> = BTreeSet::new();
+        let mut units: BTreeSet<Unit<'_>> = BTreeSet::new();
+        for row in cells.iter().filter(|row| matches!(row.work, Work::Unit | Work::Conversion)) {
+            let operand = row.tile.strip_suffix(".a").or(row.tile.strip_suffix(".b"));
+            let (name, ending) = match (row.work, operand) {
+                (Work::Conversion, Some(name)) if row.path != CONVERSIONS => (name, &row.tile[name.len()..]),
+                _ => (row.tile.as_str(), ""),
+            };
+            let unit = (row.path.as_str(), row.triple, row.shape, name);
+            there.insert((row.probe, unit, ending));
+            if row.path != CONVERSIONS {
+                units.insert(unit);
+            }
+        }
+        let every = [(Probe::Arithmetic, ""), (Probe::Specials, ".a"), (Probe::Specials, ".b")];
+        let asked: BTreeSet<(Probe, Unit<'_>, &str)> = units
+            .into_iter()
+            .flat_map(|unit| every.iter().map(move |&(probe, ending)| (probe, unit, ending)))
+            .filter(|(probe, ..)| self.plan.probes.contains(probe))
+            .chain(there.iter().copied())
+            .collect();
+        for question @ (probe, (path, _, _, name), ending) in asked {
+            let block = block_name::instruction(probe, path, &format!("{name}{ending}"));
+            short.count(block, 1, usize::from(there.contains(&question)));
+        }
+    }
+
+    /// Why a row is none that the plan asks for, or not of the block that it names; none for the others.
+    pub(crate) fn stranger(&self, row: &CellRow) -> Option<String> {
+        let plan = self.plan;
+        let alone = matches!(row.work, Work::Rung | Work::Unit | Work::Conversion | Work::Meter);
+        let last = if alone { 1 } else { plan.sampling.processes };
+        if row.seed != plan.seed {
+            return Some(format!("seed is {}; the plan states {}", row.seed, plan.seed));
+        }
+        if row.process >= last {
+            return Some(format!("process is {}; the plan asks for {last}, from 0", row.process));
+        }
+        if !self.asks(row) {
+            return Some("it is no row that the plan asks for of what the device offers".to_owned());
+        }
+        let block = block_name::of_row(plan, row)?;
+        let named = row.block.strip_suffix(LEFT_OUT).unwrap_or(block_name::base(&row.block));
+        // Names of units are the device's, so one can end as a block that was measured again does.
+        (row.block != block && named != block)
+            .then(|| format!("block is `{}`; its axes are those of `{block}`", row.block))
+    }
+
+    fn asks(&self, row: &CellRow) -> bool {
+        let (types, axes) = (&self.plan.types, &self.plan.throughput);
+        let offer = self.offers.get(&(row.path.as_str(), row.triple));
+        let timed = self.timed.contains(&(row.path.as_str(), row.triple));
+        match row.work {
+            Work::Rung => {
+                let recipe = row.recipe.is_some_and(|recipe| types.recipes.contains(&recipe));
+                row.probe == Probe::Types && self.probes(&[Probe::Types]) && recipe && offer.is_some()
+            }
+            _ if row.probe == Probe::Power => self.asks_load(row, offer.is_some_and(|offer| offer.absent.is_empty())),
+            work if row.probe == Probe::Fusion => {
+                let asked = |axes: &FusionAxes| {
+                    row.shape.is_some_and(|shape| axes.shapes.contains(&shape))
+                        && row.recipe.is_some_and(|recipe| axes.recipes.contains(&recipe))
+                        && work.activation().is_some_and(|activation| axes.activations.contains(&activation))
+                };
+                self.probes(&[Probe::Fusion])
+                    && row.cache == CacheState::Warm
+                    && offer.is_some_and(|offer| offer.absent.is_empty())
+                    && self.plan.fusion.as_ref().is_some_and(asked)
+            }
+            Work::FusedTanh | Work::FusedErf | Work::DecomposedTanh | Work::DecomposedErf => false,
+            Work::Gemm => {
+                let shape = row.shape.is_some_and(|shape| axes.shapes.contains(&shape));
+                let recipe = row.recipe.is_some_and(|recipe| axes.recipes.contains(&recipe));
+                let asked = shape && recipe && axes.caches.contains(&row.cache) && timed;
+                row.probe == Probe::Throughput && self.asks_products() && asked
+            }
+            Work::Ceiling => row.probe == Probe::Throughput && self.asks_ceilings() && timed,
+            Work::Meter => row.probe == Probe::Dispatch && self.probes(&[Probe::Dispatch]) && timed,
+            Work::Unit | Work::Conversion => {
+                self.probes(&[row.probe]) && self.plan.select.takes(&row.path, row.triple, &row.tile)
+            }
+        }
+    }
+
+    /// Whether the probe `power` asks for a row of what is offered: a load, or a meter that failed beside one.
+    fn asks_load(&self, row: &CellRow, offered: bool) -> bool {
+        let asked = |axes: &PowerAxes| match row.work {
+            Work::Gemm => {
+                row.shape.is_some_and(|shape| axes.shapes.contains(&shape))
+                    && row.recipe.is_some_and(|recipe| axes.recipes.contains(&recipe))
+                    && row.cache == CacheState::Warm
+            }
+            Work::Ceiling => axes.ceilings,
+            Work::Meter => true,
+            _ => false,
+        };
+        self.probes(&[Probe::Power]) && offered && self.plan.power.as_ref().is_some_and(asked)
+    }
+
+    /// What is wrong with the names under which blocks were measured again: of each the index of a row and why.
+    ///
+    /// All of a process of a block stands under one name, the number in it never falls from one process to the next, and
+    /// each step has its culprit: a cell that was left out because its process died.
+    pub(crate) fn repeated(&self, cells: &[CellRow]) -> Vec<(usize, String)> {
+        let mut names: BTreeMap<(&str, u32), (usize, u32)> = BTreeMap::new();
+        let mut culprits: HashMap<&str, BTreeSet<Key<'_>>> = HashMap::new();
+        let mut faults = Vec::new();
+        let compared = |row: &CellRow| row.work.is_product() || row.work == Work::Ceiling;
+        for (i, row) in cells.iter().enumerate().filter(|(_, row)| compared(row)) {
+            if let Some(block) = row.block.strip_suffix(LEFT_OUT) {
+                if row.repetitions.is_some() {
+                    faults.push((i, format!("block is `{}`, where no cell has repetitions", row.block)));
+                }
+                let died =
+                    [Outcome::Crashed, Outcome::Hung, Outcome::OutOfMemory, Outcome::DeviceLost, Outcome::Failed];
+                if died.contains(&row.outcome) {
+                    culprits.entry(block).or_default().insert(Key::of(row));
+                }
+                continue;
+            }
+            let (block, times) = (block_name::base(&row.block), block_name::times_again(&row.block));
+            let (_, known) = *names.entry((block, row.process)).or_insert((i, times));
+            if known != times {
+                let what = format!("block is `{}`; other rows of its process stand under number {known}", row.block);
+                faults.push((i, what));
+            }
+        }
+        let mut before: HashMap<&str, u32> = HashMap::new();
+        for ((block, process), (i, times)) in names {
+            let known = culprits.get(block).map_or(0, BTreeSet::len) as u64;
+            let last = before.insert(block, times).unwrap_or(0);
+            if times < last || u64::from(times) > known {
+                let what = format!(
+                    "block is `{}` in process {process}, after number {last} and with {known} cells left out that died",
+                    cells[i].block
+                );
+                faults.push((i, what));
+            }
+        }
+        faults
+    }
+}
+
+/// The path of conversions, which serve no product by themselves.
+pub(crate) const CONVERSIONS: &str = "conversions";
+
+/// The axes of a row without the launch tile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Key<'a> {
+    probe: Probe,
+    work: Work,
+    path: &'a str,
+    triple: Triple,
+    shape: Option<Shape>,
+    recipe: Option<Recipe>,
+    /// Of products only.
+    cache: Option<CacheState>,
+}
+
+impl<'a> Key<'a> {
+    fn of(row: &'a CellRow) -> Self {
+        let cache = row.work.is_product().then_some(row.cache);
+        Key {
+            probe: row.probe,
+            work: row.work,
+            path: &row.path,
+            triple: row.triple,
+            shape: row.shape,
+            recipe: row.recipe,
+            cache,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Which numbers and words did the study of the M4 Max publish besides its findings?
+//!
+//! `published/arxiv-2606.12765/headlines.csv` holds them. Unlike the rows of its Table 1 these were read as they were printed,
+//! so ours may agree or differ ([`crate::answers`]).
+
+use crate::catalogue::MARKS;
+use crate::published::PublishedError;
+
+/// The file, as errors name it.
+const FILE: &str = "published/arxiv-2606.12765/headlines.csv";
+const TEXT: &str = include_str!("../../../published/arxiv-2606.12765/headlines.csv");
+
+/// Its columns.
+const COLUMNS: [&str; 8] = ["key", "claim", "value", "low", "high", "mark", "note", "source"];
+
+/// A number or word that the study published.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Headline {
+    /// Its name, by which [`crate::answers`] has a rule.
+    pub key: String,
+    /// What it says.
+    pub claim: String,
+    /// The value as printed.
+    pub value: String,
+    /// What a value of ours must overlap to agree: the printed interval or range, else half a unit of the last printed digit to
+    /// either side. Operations per second, or a ratio.
+    pub range: Option<(f64, f64)>,
+    /// Where it was read: `paper`, `abstract`, `page`, `third party`.
+    pub mark: String,
+    /// What is disputed or not known of it; may be empty.
+    pub note: String,
+    /// Who, where.
+    pub source: String,
+}
+
+/// The headlines that are built in.
+///
+/// # Errors
+/// [`PublishedError`]; a test reads the file, so none is expected.
+pub fn headlines() -> Result<Vec<Headline>, PublishedError> {
+    read(TEXT)
+}
+
+/// Reads the text of a `headlines.csv`.
+///
+/// # Errors
+/// [`PublishedError`], for the first line that is not as documented.
+pub fn read(text: &str) -> Result<Vec<Headline>, PublishedError> {
+    let broken = |source| PublishedError::Csv { file: FILE.to_owned(), source };
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header = reader.headers().map_err(broken)?;
+    if header.iter().ne(COLUMNS) {
+        let found = header.iter().collect::<Vec<_>>().join(",");
+        return Err(PublishedError::Columns { file: FILE.to_owned(), found, expected: COLUMNS.join(",") });
+    }
+    reader.records().map(|record| headline(&record.map_err(broken)?)).collect()
+}
+
+fn headline(record: &csv::StringRecord) -> Result<Headline, PublishedError> {
+    let text = |column: &str| {
+        let at = COLUMNS.iter().position(|c| *c == column).unwrap_or(COLUMNS.len());
+        record.get(at).unwrap_or_default().to_owned()
+    };
+    let bad = |column: &'static str, allowed: &'static str| PublishedError::Field {
+        file: FILE.to_owned(),
+        line: record.position().map_or(0, csv::Position::line),
+        column,
+        found: text(column),
+        allowed,
+    };
+    let words = |column: &'static str| match text(column) {
+        empty if empty.trim().is_empty() => Err(bad(column, "must not be empty")),
+        found => Ok(found),
+    };
+    let number = |column: &'static str| match text(column) {
+        empty if empty.is_empty() => Ok(None),
+        found => match found.parse::<f64>().ok().filter(|x| x.is_finite() && *x > 0.0) {
+            Some(x) => Ok(Some(x)),
+            None => Err(bad(column, "a positive number, or empty")),
+        },
+    };
+    let range = match (number("low")?, number("high")?) {
+        (Some(low), Some(high)) if low <= high => Some((low, high)),
+        (None, None) => None,
+        _ => return Err(bad("low", "both ends of a range, the smaller first, or neither")),
+    };
+    let mark = words("mark")?;
+    if !MARKS.contains(&mark.as_str()) {
+        return Err(bad("mark", "one of paper, abstract, page, third party, inferred"));
+    }
+    Ok(Headline {
+        key: words("key")?,
+        claim: words("claim")?,
+        value: words("value")?,
+        range,
+        mark,
+        note: text("note"),
+        source: words("source")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_reads_and_its_keys_are_distinct() {
+        let rows = headlines().unwrap_or_else(|e| panic!("{e}"));
+        let keys: std::collections::BTreeSet<&str> = rows.iter().map(|row| row.key.as_str()).collect();
+        assert_eq!(keys.len(), rows.len());
+    }
+
+    #[test]
+    fn what_is_not_as_documented_is_named() {
+        let good = TEXT.lines().take(3).collect::<Vec<_>>().join("\n");
+        assert_eq!(read(&good).map(|rows| rows.len()).ok(), Some(2));
+        for (from, to, wanted) in [
+            ("key,claim", "name,claim", "columns are `name,claim"),
+            ("12.65e12", "-1", ":3: low is `-1`; a positive number"),
+            ("12.65e12", "13e12", ":3: low is `13e12`; both ends of a range, the smaller first"),
+            ("12.65e12", "", ":3: low is ``; both ends"),
+            (",paper,", ",rumour,", ":2: mark is `rumour`; one of paper"),
+            ("states-512", "", ":2: key is ``; must not be empty"),
+        ] {
+            let said = read(&good.replacen(from, to, 1)).expect_err(wanted).to_string();
+            assert!(said.contains(wanted), "{said}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Does `report --published` show what the study published, alone and beside a simulated run, without mixing the two?
+
+mod rig;
+
+use rig::{file, rigel, stdout};
+
+#[test]
+fn the_catalogue_stands_without_a_run() {
+    let text = stdout(&rigel().args(["report", "--published", "rigel-m4max"]).output().unwrap());
+    assert!(text.contains("11 findings, 8 hidden and 3 contradicted"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.ends_with("reconstruction")).count(), 11, "{text}");
+    let csv = ["report", "--published", "rigel-m4max", "--format", "csv"];
+    let csv = stdout(&rigel().args(csv).output().unwrap());
+    assert!(!csv.contains(",agree") && !csv.contains(",differ") && csv.contains(",not measured,"), "{csv}");
+    assert_eq!(rigel().arg("report").output().unwrap().status.code(), Some(2));
+}
+
+#[test]
+fn a_planted_device_is_held_against_it_and_marked() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = dir.path().join("run");
+    let plan = ["run", "--device", "sim:m4max", "--axis", "shape=512", "--axis", "types-shape=8"];
+    rigel().args(plan).arg("--out").arg(&run).assert().success();
+    let command = ["--published", "rigel-m4max", "--format", "jsonl"];
+    let text = stdout(&rigel().arg("report").arg(&run).args(command).output().unwrap());
+    let rows: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let row = |part: &str, key: &str| rows.iter().find(|row| row["part"] == part && row["key"] == key).unwrap();
+    assert_eq!(row("headline", "states-512")["answer"], "agree", "both clock states are planted");
+    assert_eq!(row("headline", "fp8-word")["answer"], "agree");
+    assert_eq!(row("headline", "rate-2048")["answer"], "not measured", "512 alone was run");
+    for row in &rows {
+        assert!(row["part"] != "finding" || row["answer"] == "reconstruction", "{row}");
+        assert!(row["ours"].is_null() || row["ours_kind"] == "simulated", "{row}");
+    }
+    let page = file(&run, "report.html");
+    assert!(page.contains("id=\"study\"") && page.contains("ours (simulated)") && page.contains("watermark"));
+    assert!(page.contains("href=\"#figure-distribution\"") && page.contains("does not exist yet"));
+    // Without the option a simulated run's page has none of it.
+    rigel().arg("report").arg(&run).assert().success();
+    assert!(!file(&run, "report.html").contains("id=\"study\""));
+}
