@@ -126,7 +126,7 @@ pub struct PlanArgs {
     pub filter: String,
     /// Replace the values of an axis: shape=512,1024 recipe=uniform cache=cold path=tiled
     /// "triple=f32,f32->f32"; of the probe types: types-shape=8,9 types-recipe=uniform; of single units:
-    /// validation=100000. Give it once for each axis, or several with `;` between them, as RIGEL_AXIS takes them:
+    /// validation=100000; of orders: order-shape=64x16x256. Give it once for each axis, or several with `;` between them, as RIGEL_AXIS takes them:
     /// "shape=512;cache=cold".
     #[arg(long = "axis", value_name = "NAME=V1,V2", env = "RIGEL_AXIS")]
     pub axes: Vec<String>,

@@ -18,7 +18,7 @@ PROBES = ("types throughput clocks dispatch power arithmetic order layout specia
 PRODUCTS = ("gemm", "fused-tanh", "fused-erf", "decomposed-tanh", "decomposed-erf")
 CACHES = ("warm", "cold", "none")
 WORDS = {
-    "probe": PROBES, "work": [*PRODUCTS, "ceiling", "rung", "unit", "conversion", "meter"], "recipe": ["", *RECIPES], "cache": CACHES,
+    "probe": PROBES, "work": [*PRODUCTS, "ceiling", "rung", "unit", "conversion", "product", "meter"], "recipe": ["", *RECIPES], "cache": CACHES,
     "outcome": "right imprecise wrong mistrusted exact inexact absent refused-compile refused-load crashed hung out-of-memory "
                "device-lost failed".split(),
     "gate": ["", "full", "sampled", "inherited", "accumulators"], "stop": ["", "repetitions", "precise", "budget"],

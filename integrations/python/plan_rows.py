@@ -10,7 +10,7 @@ from cell_rows import PRODUCTS
 
 LEFT_OUT, CEILINGS, METERS, CONVERSIONS = "!", "ceilings", "meters", "conversions"
 BLIND = ("zeros", "constant")
-ALONE = ("rung", "unit", "conversion", "meter")
+ALONE = ("rung", "unit", "conversion", "product", "meter")
 DIED = ("crashed", "hung", "out-of-memory", "device-lost", "failed")
 NAMED = 12
 
@@ -53,6 +53,7 @@ class Asked:
         self.shapes, self.recipes = plan["throughput.shapes"], plan["throughput.recipes"]
         self.caches, self.processes = plan["throughput.caches"], plan["sampling.processes"]
         self.select = {key: plan["select." + key] for key in ("paths", "triples", "filter")}
+        self.orders = plan["order.shapes"] if "order" in self.probes else []
         every = {(path, triple): absent for path, triple, absent in offers}
         self.offers = {offer: absent for offer, absent in every.items() if takes(self.select, *offer, "")}
         self.timed = {offer for offer, absent in self.offers.items() if not absent} | rivals(plan, every, self.offers)
@@ -75,6 +76,8 @@ class Asked:
             return METERS
         if cell.work == "gemm":
             return self.product_block(cell.shape, cell.recipe, cell.cache)
+        if cell.work == "product":
+            return f"order/{cell.path}/{cell.triple}/{cell.shape}"
         return f"{cell.probe}/{cell.path}/{cell.tile}"
 
     def asks(self, cell):
@@ -99,6 +102,8 @@ class Asked:
             return cell.probe == "throughput" and self.products and axes and timed
         if cell.work == "ceiling":
             return cell.probe == "throughput" and self.ceilings and timed
+        if cell.work == "product":
+            return cell.probe == "order" and cell.shape in self.orders and self.offers.get(offer) == ""
         if cell.work == "meter":
             return cell.probe == "dispatch" and "dispatch" in self.probes and timed
         return cell.probe in self.probes and takes(self.select, cell.path, cell.triple, cell.tile)
@@ -157,7 +162,7 @@ class Asked:
         """(rows that are asked for, {block: rows of it that are missing})."""
         there, beside, loops, epilogues = {}, {}, set(), set()
         for cell in cells:
-            tile = "" if cell.work in (*PRODUCTS, "rung") else cell.tile
+            tile = "" if cell.work in (*PRODUCTS, "rung", "product") else cell.tile
             cache = cell.cache if cell.work in PRODUCTS else ""
             key = (cell.probe, cell.work, cell.path, cell.triple, cell.shape, cell.recipe, cache, tile)
             there.setdefault(key, set()).add(cell.process)
@@ -179,6 +184,8 @@ class Asked:
             return sum(process < last for process in there.get(key, ()))
 
         for (path, triple), absent in self.offers.items():
+            for shape in [] if absent else self.orders:
+                count(f"order/{path}/{triple}/{shape}", 1, found(1, "order", "product", path, triple, shape, "", "", ""))
             if "types" in self.probes:
                 for shape, recipe in self.rungs(path, triple, absent, beside):
                     count(f"ladder/{path}/{triple}", 1, found(1, "types", "rung", path, triple, shape, recipe, "", ""))

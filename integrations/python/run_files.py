@@ -11,7 +11,8 @@ import stat
 from blake3 import Hasher
 
 RECORD = ("plan.toml", "run.json", "cells.csv", "samples.csv", "witness.csv", "facts.csv", "power.csv")
-FOLDERS = {"layouts": (".csv", ".json"), "models": (".json",), "conversions": (".json",), "runs": (".json",)}
+FOLDERS = {"layouts": (".csv", ".json"), "models": (".json",), "conversions": (".json",), "orders": (".json",),
+           "runs": (".json",)}
 # Drawn from a run or written about it; no part of its record.
 ABOUT = ("report.html", "README.md", "figures", ".lock")
 TEXT_LIMIT, LINE_LIMIT, ENTRY_LIMIT = 16 << 20, 64 << 10, 100_000

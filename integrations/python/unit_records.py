@@ -9,10 +9,11 @@ import json
 import re
 
 from number_formats import BITS, decode, is_integer, precision, triple_of
+from rigel_inputs import G, WORD, mix
 from run_files import Fault, text_of
 from unit_models import Dot, Nan, Unsupported, convert, taken
 
-FOLDER_OF = {"arithmetic": "models", "layout": "layouts", "specials": "conversions"}
+FOLDER_OF = {"arithmetic": "models", "layout": "layouts", "specials": "conversions", "order": "orders"}
 HEX = re.compile("0|[1-9a-f][0-9a-f]{0,15}")
 DISTRIBUTIONS = "normal random_bits cancellation ladder subnormal specials".split()
 HEAD = "operand,lane,slot,row,column"
@@ -64,7 +65,7 @@ class Records:
         try:
             for what in self.same(cell, record):
                 self.flaws.append((name, what))
-            look = {"arithmetic": self.arithmetic, "layout": self.layout, "specials": self.conversion}[cell.probe]
+            look = {"arithmetic": self.arithmetic, "layout": self.layout, "specials": self.conversion, "order": self.order}[cell.probe]
             for what in look(cell, record, names):
                 self.flaws.append((name, what))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError, OverflowError) as error:
@@ -195,6 +196,73 @@ class Records:
             agrees = found == says if says is not None else is_nan(rule["to"], found)
             if not agrees and (code, found) not in deviations and listed:
                 yield f"code {code:x}: the rule gives {'a NaN' if says is None else format(says, 'x')}, not {found:x}"
+
+    def order(self, cell, record, _):
+        exact, tree, met, rows = record["claim"] == "exact", record["tree"], record["met"], record["row_zero"]
+        batch, columns, k = cell.extents
+        integers = all(map(is_integer, triple_of(cell.triple)[:3]))
+        if exact != (tree is not None or integers and exact) or integers and tree is not None:
+            yield "an exact claim needs a tree, a tree an exact claim; sums of integers have none"
+        if tree is None and met:
+            yield "pairs are counted without a tree"
+        if tree is not None:
+            sums = Sums(tree)
+            if sums.products != k:
+                yield "the tree has other products than the shape"
+            pairs = pairs_of(k, record["seed"])
+            if met != [sums.meet(i, j) for i, j in pairs]:
+                yield "the counts of the drawn pairs are not those of the tree"
+        froms, codes_of = [row["from"] for row in rows], [codes(row["d"]) for row in rows]
+        if exact and not rows or froms[:1] not in ([], [1]) or froms != sorted(set(froms)) or froms and froms[-1] > batch:
+            yield "rows are not in the order of their batches, or none is there"
+        if any(len(row) != columns for row in codes_of) or any(x == y for x, y in zip(codes_of, codes_of[1:])):
+            yield "a row is not as the shape has it, or changes nothing"
+
+
+class Sums:
+    """A tree of sums, from its postfix notation: numbers are products, `a..b` several of them, `+n` adds the last n."""
+
+    def __init__(self, text):
+        self.parent, self.size, leaf, stack = [], [], {}, []
+        for word in text.split(" "):
+            if word.startswith("+"):
+                count = int(word[1:])
+                if not 2 <= count <= len(stack):
+                    raise ValueError(f"`{word}` where {len(stack)} values are")
+                children = stack[-count:]
+                del stack[-count:]
+                for child in children:
+                    self.parent[child] = len(self.parent)
+                stack.append(len(self.parent))
+                self.size.append(sum(self.size[child] for child in children))
+                self.parent.append(None)
+                continue
+            first, _, last = word.partition("..")
+            for index in range(int(first), int(last or first) + 1):
+                if index in leaf or index > 1 << 16:
+                    raise ValueError(f"product {index} is there twice, or is one of too many")
+                leaf[index] = len(self.parent)
+                stack.append(len(self.parent))
+                self.size.append(1)
+                self.parent.append(None)
+        if len(stack) != 1 or sorted(leaf) != list(range(len(leaf))):
+            raise ValueError("the tree is not one tree over the products 0, 1, …")
+        self.leaf, self.products = leaf, len(leaf)
+
+    def meet(self, i, j):
+        """Products below the lowest sum that has both below it. Parents have larger numbers than their children."""
+        x, y = self.leaf[i], self.leaf[j]
+        while x != y:
+            x, y = (self.parent[x], y) if x < y else (x, self.parent[y])
+        return self.size[x]
+
+
+def pairs_of(k, seed):
+    """The 256 pairs of products that a tree is held against."""
+    key = mix(mix(seed ^ 0x526967656C210001) + k * G)
+    below = lambda n, bound: mix(key + (n + 1) * G) * bound >> 64
+    pairs = [(below(2 * n, k), below(2 * n + 1, k - 1)) for n in range(256)]
+    return [(i, j + (j >= i)) for i, j in pairs]
 
 
 def is_nan(name, code):

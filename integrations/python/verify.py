@@ -13,7 +13,8 @@ Checks, one line each:
     plan        the plan asks for every cell row, which names its block; what is missing is what the facts say
     evidence    the lines of samples.csv and witness.csv behind each cell row have the digest that the row states
     statistics  repetitions, warm-up, median, 95 % interval, autocorrelation, effective n and clock follow from samples
-    units       models, maps and conversions of single units give the outputs of their sampled vectors, launches and codes
+    units       models, maps and conversions of single units give the outputs of their sampled vectors, launches and codes;
+                orders of sums the counts of their drawn pairs
     gates       error, ulps, tolerance, outcome and reason follow from witness elements, whose inputs are remade from
                 the seed and multiplied exactly
 
@@ -259,7 +260,7 @@ class Verification:
             self.differ("gates", cell, {**columns, "gate_visible": None})
             if cell.gate == "" and judged:
                 self.say("gates", "cells.csv", cell.line, f"outcome is `{cell.outcome}` without a gate")
-            if cell.outcome in ("exact", "inexact") and cell.work not in ("unit", "conversion"):
+            if cell.outcome in ("exact", "inexact") and cell.work not in ("unit", "conversion", "product"):
                 self.say("gates", "cells.csv", cell.line, f"outcome is `{cell.outcome}`, which only a unit has")
             fine = ((cell.outcome, cell.reason) == ("right", "")
                     or cell.outcome == "wrong" and cell.reason.startswith("accumulators: "))

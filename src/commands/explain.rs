@@ -7,7 +7,7 @@ use crate::terminal::{bold, faint, wrapped};
 use rigel_ledger::rows::{Work, name_of};
 use rigel_ledger::statistics::{Modality, Mode};
 use rigel_ledger::store::{Run, Samples};
-use rigel_ledger::units::{UnitRecord, Vector, files_of, folder};
+use rigel_ledger::units::{RowZero, UnitRecord, Vector, files_of, folder};
 use rigel_ledger::{CellId, CellRow, FactRow, block_name};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -173,6 +173,10 @@ fn sample(out: &mut impl Write, record: &UnitRecord) -> io::Result<()> {
             let pairs = record.sample.0.iter().zip(&record.converted.0).take(SHOWN);
             let pairs: Vec<String> = pairs.map(|(code, found)| format!("{code:x} to {found:x}")).collect();
             (record.sample.0.len(), vec![pairs.join(", ")])
+        }
+        UnitRecord::Order(record) => {
+            let row = |row: &RowZero| format!("from {} rows on, row 0 is {}", row.from, hex(&row.d.0));
+            (record.met.len(), record.row_zero.iter().map(row).collect())
         }
     };
     writeln!(out, "    {total} sampled inputs and outputs; of them")?;

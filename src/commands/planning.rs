@@ -3,9 +3,9 @@
 use crate::args::PlanArgs;
 use crate::exit::{Exit, failure};
 use rigel_device::Device;
-use rigel_ledger::Plan;
 use rigel_ledger::plan::PlanFault;
 use rigel_ledger::rows::name_of;
+use rigel_ledger::{Plan, Probe};
 use rigel_study::pieces::{Expansion, Piece, offered_probes};
 use rigel_study::{presets, select};
 use std::path::Path;
@@ -43,6 +43,9 @@ pub fn resolve(args: &PlanArgs) -> anyhow::Result<Planned> {
     if plan.asks_units() {
         // Probes named on the command line may ask units of which the preset says nothing.
         plan.units.get_or_insert_default();
+    }
+    if plan.probes.contains(&Probe::Order) {
+        plan.order.get_or_insert_default();
     }
     if let Some(seed) = args.seed {
         plan.seed = seed;
@@ -83,6 +86,7 @@ fn blamed(fault: PlanFault) -> String {
         "types.shapes" => "--axis types-shape",
         "types.recipes" => "--axis types-recipe",
         "units.validation" => "--axis validation",
+        "order.shapes" => "--axis order-shape",
         "throughput.shapes" => "--axis shape",
         "throughput.recipes" => "--axis recipe",
         "throughput.caches" => "--axis cache",

@@ -54,7 +54,7 @@ fn kind(path: &Path) -> Option<FileType> {
 fn is_a_runs_own(path: &Path, folder: &Path) -> bool {
     let extension = path.extension().unwrap_or_default();
     let free = path.file_name().is_some_and(|name| name == "report.html") || extension == "md";
-    let records: [PathBuf; 4] = ["layouts", "models", "conversions", "runs"].map(PathBuf::from);
+    let records: [PathBuf; 5] = ["layouts", "models", "conversions", "orders", "runs"].map(PathBuf::from);
     let among_records = folder.file_name().is_some_and(|name| records.iter().any(|record| record.as_os_str() == name));
     (Run::is_one(folder) && !free) || (among_records && folder.parent().is_some_and(Run::is_one))
 }

@@ -92,7 +92,8 @@ impl<'a> Asked<'a> {
         let mut short = Short::default();
         let mut processes: HashMap<(Key<'_>, &str), BTreeSet<u32>> = HashMap::new();
         for row in cells {
-            let tile = if row.work.is_product() || row.work == Work::Rung { "" } else { row.tile.as_str() };
+            let named = row.work.is_product() || matches!(row.work, Work::Rung | Work::Product);
+            let tile = if named { "" } else { row.tile.as_str() };
             processes.entry((Key::of(row), tile)).or_default().insert(row.process);
         }
         let last = self.plan.sampling.processes;
@@ -100,6 +101,18 @@ impl<'a> Asked<'a> {
             processes.get(&(key, tile)).map_or(0, |found| found.range(..last).count())
         };
         for (&(path, triple), offer) in &self.offers {
+            for &shape in self.orders(offer) {
+                let key = Key {
+                    probe: Probe::Order,
+                    work: Work::Product,
+                    path,
+                    triple,
+                    shape: Some(shape),
+                    recipe: None,
+                    cache: None,
+                };
+                short.count(block_name::order(path, triple, shape), 1, there(key, "", 1));
+            }
             if self.plan.probes.contains(&Probe::Types) {
                 for (shape, recipe) in self.rungs(offer, cells) {
                     let key = Key {
@@ -186,6 +199,12 @@ impl<'a> Asked<'a> {
         asked
     }
 
+    /// The shapes by which the order of an offer's sums is asked.
+    fn orders(&self, offer: &OfferRecord) -> &[Shape] {
+        let asked = offer.absent.is_empty() && self.plan.probes.contains(&Probe::Order);
+        self.plan.order.as_ref().filter(|_| asked).map_or(&[], |axes| &axes.shapes)
+    }
+
     /// The rungs of an offer: the plan's shapes and those that its rows show beside the launch tile, in every recipe.
     fn rungs(&self, offer: &OfferRecord, cells: &[CellRow]) -> BTreeSet<(Shape, Recipe)> {
         let axes = &self.plan.types;
@@ -232,7 +251,7 @@ impl<'a> Asked<'a> {
     /// Why a row is none that the plan asks for, or not of the block that it names; none for the others.
     pub(crate) fn stranger(&self, row: &CellRow) -> Option<String> {
         let plan = self.plan;
-        let alone = matches!(row.work, Work::Rung | Work::Unit | Work::Conversion | Work::Meter);
+        let alone = matches!(row.work, Work::Rung | Work::Unit | Work::Conversion | Work::Product | Work::Meter);
         let last = if alone { 1 } else { plan.sampling.processes };
         if row.seed != plan.seed {
             return Some(format!("seed is {}; the plan states {}", row.seed, plan.seed));
@@ -279,6 +298,10 @@ impl<'a> Asked<'a> {
                 row.probe == Probe::Throughput && self.asks_products() && asked
             }
             Work::Ceiling => row.probe == Probe::Throughput && self.asks_ceilings() && timed,
+            Work::Product => {
+                let shapes = offer.map_or(&[][..], |offer| self.orders(offer));
+                row.probe == Probe::Order && row.shape.is_some_and(|shape| shapes.contains(&shape))
+            }
             Work::Meter => row.probe == Probe::Dispatch && self.probes(&[Probe::Dispatch]) && timed,
             Work::Unit | Work::Conversion => {
                 self.probes(&[row.probe]) && self.plan.select.takes(&row.path, row.triple, &row.tile)

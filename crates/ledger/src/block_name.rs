@@ -9,6 +9,7 @@
 //! | `fusion/SHAPE` | products of a shape, with every epilogue |
 //! | `power/SHAPE`, `power/ceilings` | products of a shape, and ceiling loops, that are loads |
 //! | `PROBE/PATH/NAME` | a unit or conversion |
+//! | `order/PATH/TRIPLE/SHAPE` | the order of the sums of a path's product |
 //! | `BLOCK~1`, `BLOCK~2`, … | the block measured again without a cell that killed its process |
 //! | `BLOCK!` | cells that were left out of it: refused or killed in their pilot, or such culprits |
 
@@ -46,6 +47,11 @@ pub fn ceilings(probe: Probe) -> &'static str {
 /// A question about one unit or conversion.
 pub fn instruction(probe: Probe, path: &str, name: &str) -> String {
     format!("{}/{path}/{name}", name_of(&probe))
+}
+
+/// The order of the sums of a path's product; its launch tile is the device's choice.
+pub fn order(path: &str, triple: Triple, shape: Shape) -> String {
+    format!("order/{path}/{triple}/{shape}")
 }
 
 /// The name under which cells that were left out of a block have their rows.
@@ -93,6 +99,7 @@ pub fn of_row(plan: &Plan, row: &CellRow) -> Option<String> {
         Work::Ceiling => ceilings(row.probe).to_owned(),
         Work::Meter => METERS.to_owned(),
         Work::Unit | Work::Conversion => instruction(row.probe, &row.path, &row.tile),
+        Work::Product => order(&row.path, row.triple, row.shape?),
         _ => products(row.shape?, first_recipe(plan, row.recipe?), row.cache),
     })
 }

@@ -37,6 +37,9 @@ pub struct Plan {
     /// Axes of the probes `arithmetic`, `layout` and `specials`; a plan that names none of them may leave the section out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub units: Option<UnitsAxes>,
+    /// Axes of the probe `order`; a plan that does not name it may leave the section out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<OrderAxes>,
     /// Axes of the probe `fusion`; a plan that does not name it may leave the section out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fusion: Option<FusionAxes>,
@@ -46,9 +49,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether it asks single units.
+    /// Whether it asks single units or conversions.
     pub fn asks_units(&self) -> bool {
-        self.probes.iter().any(|probe| crate::units::folder(*probe).is_some())
+        self.probes.iter().any(|probe| matches!(probe, Probe::Arithmetic | Probe::Layout | Probe::Specials))
     }
 }
 
@@ -222,6 +225,22 @@ impl Default for FusionAxes {
             recipes: vec![Recipe::NearNormal],
             activations: vec![Activation::GeluTanh],
         }
+    }
+}
+
+/// Axes of the probe `order`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OrderAxes {
+    /// Shapes: the largest batch × columns × K. Each K is a question of its own.
+    #[schemars(with = "Vec<String>")]
+    pub shapes: Vec<Shape>,
+}
+
+impl Default for OrderAxes {
+    /// Batches of up to 1024 rows, 16 columns, K = 256: long enough for every split that a short kernel makes.
+    fn default() -> Self {
+        OrderAxes { shapes: vec![Shape::new(1024, 16, 256)] }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::plan_error::{PlanError, PlanFault};
 use crate::plan_section::{Section, Source};
 use crate::rows::{CacheState, Probe, name_of};
 use rigel_numerics::epilogue::Activation;
+use rigel_numerics::order::MOST_PRODUCTS;
 use rigel_numerics::{Recipe, Shape, Triple};
 use std::fmt::Write;
 
@@ -18,7 +19,7 @@ const TOML_MAX: u64 = i64::MAX as u64;
 
 impl Plan {
     /// Probes that a plan may name today; the others have their words and places, and no code yet.
-    pub const OFFERED: [Probe; 9] = [
+    pub const OFFERED: [Probe; 10] = [
         Probe::Types,
         Probe::Throughput,
         Probe::Clocks,
@@ -26,6 +27,7 @@ impl Plan {
         Probe::Arithmetic,
         Probe::Layout,
         Probe::Specials,
+        Probe::Order,
         Probe::Fusion,
         Probe::Power,
     ];
@@ -59,7 +61,7 @@ impl Plan {
 
 fn write_plan(plan: &Plan, out: &mut String) -> std::fmt::Result {
     let Plan { name, seed, probes, sampling, thresholds, limits, matches, baselines, select, types, .. } = plan;
-    let Plan { throughput, units, fusion, power, .. } = plan;
+    let Plan { throughput, units, order, fusion, power, .. } = plan;
     writeln!(out, "name = {}\nseed = {seed}\nprobes = {}", quoted(name), list(probes.iter().map(name_of)))?;
     let Sampling { processes, repetitions, minimum_repetitions, budget_s, precision, burst, pilot, .. } = sampling;
     let Sampling { bootstrap_resamples, meter_window_s, .. } = sampling;
@@ -91,6 +93,9 @@ fn write_plan(plan: &Plan, out: &mut String) -> std::fmt::Result {
     writeln!(out, "caches = {}\nceilings = {ceilings}", list(caches.iter().map(name_of)))?;
     if let Some(UnitsAxes { validation }) = units {
         writeln!(out, "\n[units]\nvalidation = {validation}")?;
+    }
+    if let Some(OrderAxes { shapes }) = order {
+        writeln!(out, "\n[order]\nshapes = {}", list(shapes.iter().map(Shape::to_string)))?;
     }
     if let Some(FusionAxes { shapes, recipes, activations }) = fusion {
         writeln!(out, "\n[fusion]\nshapes = {}", list(shapes.iter().map(Shape::to_string)))?;
@@ -138,6 +143,7 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
         "types",
         "throughput",
         "units",
+        "order",
         "fusion",
         "power",
     ];
@@ -150,7 +156,8 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
     let seed = root.whole("seed", 0..=TOML_MAX, base.map(|b| b.seed))?;
     let probes = root.axis("probes", &names(&Plan::OFFERED), base.map(|b| b.probes.clone()), probe)?;
     let limits = limits(&root, base.map(|b| &b.limits))?;
-    let asks_units = probes.iter().any(|probe| crate::units::folder(*probe).is_some());
+    let asks_units = probes.iter().any(|p| matches!(p, Probe::Arithmetic | Probe::Layout | Probe::Specials));
+    let asks_order = probes.contains(&Probe::Order);
     let fuses = probes.contains(&Probe::Fusion);
     let meters = probes.contains(&Probe::Power);
     Ok(Plan {
@@ -166,6 +173,7 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
         types: types(&root, base.map(|b| &b.types))?,
         throughput: throughput(&root, base.map(|b| &b.throughput))?,
         units: units(&root, base.and_then(|b| b.units.as_ref()), asks_units)?,
+        order: order(&root, base.and_then(|b| b.order.as_ref()), asks_order)?,
         fusion: fusion(&root, base.and_then(|b| b.fusion.as_ref()), fuses)?,
         power: power(&root, base.and_then(|b| b.power.as_ref()), meters)?,
     })
@@ -341,6 +349,19 @@ fn power(root: &Section<'_>, base: Option<&PowerAxes>, needed: bool) -> Result<O
     }))
 }
 
+/// The section of the probe `order`; nothing where neither it nor the section is there.
+fn order(root: &Section<'_>, base: Option<&OrderAxes>, needed: bool) -> Result<Option<OrderAxes>, PlanError> {
+    let s = root.open("order", &["shapes"])?;
+    if !s.is_there() && !needed {
+        return Ok(base.cloned());
+    }
+    let parse = |text: &str| {
+        let fits = |s: &Shape| (1..=4096).contains(&s.m) && s.n <= 256 && (2..=MOST_PRODUCTS).contains(&s.k);
+        text.parse().ok().filter(fits).ok_or_else(|| ORDER_SHAPE.to_owned())
+    };
+    Ok(Some(OrderAxes { shapes: s.axis("shapes", ORDER_SHAPE, base.map(|b| b.shapes.clone()), parse)? }))
+}
+
 /// Recipes of which at least one can fail its gate: zeros and constants inherit theirs from such a sibling.
 fn recipes(s: &Section<'_>, fallback: Option<Vec<Recipe>>) -> Result<Vec<Recipe>, PlanError> {
     let known = Recipe::ALL.map(Recipe::name).join(", ");
@@ -354,6 +375,7 @@ fn recipes(s: &Section<'_>, fallback: Option<Vec<Recipe>>) -> Result<Vec<Recipe>
 }
 
 const SHAPE: &str = "MxNxK or one number for a cube, each extent from 1 to 1048576";
+const ORDER_SHAPE: &str = "MxNxK, the largest batch (1 to 4096) x columns (1 to 256) x K (2 to 8192)";
 const TRIPLE: &str = "a type triple such as `f16,f16->f32`";
 const PATH: &str = "a path name of 1 to 64 letters, digits, `.`, `_` or `-`";
 

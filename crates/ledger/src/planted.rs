@@ -49,6 +49,7 @@ impl Plan {
             units: None,
             fusion: None,
             power: None,
+            order: None,
         }
     }
 }

@@ -111,6 +111,8 @@ pub enum Work {
     Unit,
     /// A conversion of single codes, or an operand of a unit asked as one. Has no throughput.
     Conversion,
+    /// A product asked for its bits, to see in which order it adds. Has no throughput.
+    Product,
     /// Readings of meters under the loop of a path, where they failed: why a meter or a load left none. Has no throughput.
     Meter,
 }

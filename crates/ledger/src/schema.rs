@@ -5,12 +5,12 @@
 //! Schema; it is the order of the struct's fields, which the header of every file repeats.
 
 use crate::store::ManifestRow;
-use crate::units::{ArithmeticRecord, ConversionRecord, LayoutRecord};
+use crate::units::{ArithmeticRecord, ConversionRecord, LayoutRecord, OrderRecord};
 use crate::{CellRow, FactRow, Plan, PowerRow, Provenance, SampleRow, WitnessRow};
 use schemars::{Schema, schema_for};
 
 /// The schema of every file, by the name it is committed under.
-pub fn all() -> [(&'static str, Schema); 11] {
+pub fn all() -> [(&'static str, Schema); 12] {
     [
         ("cells.json", schema_for!(CellRow)),
         ("conversion.json", schema_for!(ConversionRecord)),
@@ -18,6 +18,7 @@ pub fn all() -> [(&'static str, Schema); 11] {
         ("layout.json", schema_for!(LayoutRecord)),
         ("manifest.json", schema_for!(ManifestRow)),
         ("model.json", schema_for!(ArithmeticRecord)),
+        ("order.json", schema_for!(OrderRecord)),
         ("plan.json", schema_for!(Plan)),
         ("power.json", schema_for!(PowerRow)),
         ("run.json", schema_for!(Provenance)),

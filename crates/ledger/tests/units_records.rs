@@ -1,15 +1,16 @@
 //! Do records of units survive their files, and do their own numbers speak against every edit?
 
-use rigel_ledger::plan::{Plan, UnitsAxes};
+use rigel_ledger::plan::{OrderAxes, Plan, UnitsAxes};
+use rigel_ledger::provenance::{OfferRecord, RunKind};
 use rigel_ledger::rows::{CacheState, CellId, CellRow, Identity, Outcome, Probe, Work};
 use rigel_ledger::store::{Run, RunWriter, StoreError, merge};
 use rigel_ledger::units::{
-    ArithmeticRecord, Claim, Code, Codes, ConversionRecord, LaunchCounts, LayoutRecord, Origin, SAMPLED, SCHEMA,
-    SampledLaunch, Tested, Tiles, UnitIdentity, UnitRecord, VECTORS, Validation, Vector, drawn_inputs, drawn_launch,
-    files_of, flaws, sampled_codes,
+    ArithmeticRecord, Claim, Code, Codes, ConversionRecord, LaunchCounts, LayoutRecord, OrderRecord, Origin, RowZero,
+    SAMPLED, SCHEMA, SampledLaunch, Tested, Tiles, UnitIdentity, UnitRecord, VECTORS, Validation, Vector, drawn_inputs,
+    drawn_launch, drawn_pairs, drawn_row, files_of, flaws, sampled_codes,
 };
 use rigel_ledger::verify::verify;
-use rigel_ledger::{Provenance, facts, provenance::RunKind};
+use rigel_ledger::{Provenance, facts};
 use rigel_numerics::arithmetic::{Distribution, Evaluator, library};
 use rigel_numerics::conversion::NamedConversion;
 use rigel_numerics::layout::{csv, fragments};
@@ -167,11 +168,52 @@ fn conversion() -> UnitRecord {
     }))
 }
 
+/// An order of sums: of floats by a tree, of integers without one.
+fn order(triple: &str, tree: Option<&str>) -> UnitRecord {
+    let triple: Triple = triple.parse().unwrap();
+    let unit = UnitIdentity {
+        name: "32x64".into(),
+        path: "tiled".into(),
+        triple,
+        shape: Shape::new(4, 3, 16),
+        scales: None,
+        source: "a test".into(),
+    };
+    let tree = tree.map(|text| text.parse::<rigel_numerics::order::Tree>().unwrap());
+    let met = tree.as_ref().map(|tree| {
+        let meetings = tree.meetings();
+        drawn_pairs(16, SEED).into_iter().map(|(i, j)| meetings.size(i, j) as u64).collect()
+    });
+    let a = drawn_row(triple, 16, SEED, true, 0);
+    let dot = |j| {
+        let b = drawn_row(triple, 16, SEED, false, j);
+        let sum: f64 = a.iter().zip(b).map(|(&a, b)| triple.a.decode(a) * triple.b.decode(b)).sum();
+        if triple.is_integer() { sum as i64 as u64 & 0xffff_ffff } else { u64::from((sum as f32).to_bits()) }
+    };
+    let mut record = OrderRecord {
+        schema: SCHEMA,
+        cell: CellId::of(&cell(Probe::Order, Work::Product, &unit)),
+        origin: origin(),
+        unit,
+        claim: Claim::Exact,
+        why: String::new(),
+        words: String::new(),
+        tree,
+        dots: 30,
+        seed: SEED,
+        met: met.unwrap_or_default(),
+        row_zero: vec![RowZero { from: 1, d: Codes((0..3).map(dot).collect()) }],
+    };
+    record.words = record.described();
+    UnitRecord::Order(Box::new(record))
+}
+
 fn row(record: &UnitRecord, provenance: &Provenance) -> CellRow {
     let (probe, work) = match record {
         UnitRecord::Arithmetic(_) => (Probe::Arithmetic, Work::Unit),
         UnitRecord::Layout { .. } => (Probe::Layout, Work::Unit),
         UnitRecord::Conversion(_) => (Probe::Specials, Work::Conversion),
+        UnitRecord::Order(_) => (Probe::Order, Work::Product),
     };
     let mut row = CellRow::blank(&cell(probe, work, record.unit()), 0);
     (row.device, row.driver) = (provenance.device.id.clone(), provenance.device.driver.clone());
@@ -186,18 +228,39 @@ fn all() -> Vec<UnitRecord> {
         arithmetic("f32 fma ascending", "fma"),
         layout(),
         conversion(),
+        order(ORDERS[0], Some("0..3 +4 4..7 +5 8..11 +5 12..15 +5")),
+        order(ORDERS[1], None),
     ]
 }
 
 fn plan() -> Plan {
-    let probes = vec![Probe::Arithmetic, Probe::Layout, Probe::Specials];
-    Plan { seed: SEED, probes, units: Some(UnitsAxes::default()), ..Plan::planted("units") }
+    let order = OrderAxes { shapes: vec![Shape::new(4, 3, 16)] };
+    let probes = vec![Probe::Arithmetic, Probe::Layout, Probe::Specials, Probe::Order];
+    Plan { seed: SEED, probes, units: Some(UnitsAxes::default()), order: Some(order), ..Plan::planted("units") }
+}
+
+/// Type triples of the path whose orders are asked.
+const ORDERS: [&str; 2] = ["f32,f32->f32", "u8,i8->i32"];
+
+fn offer(triple: &str) -> OfferRecord {
+    let empty = String::new;
+    OfferRecord {
+        path: "tiled".into(),
+        triple: triple.parse().unwrap(),
+        advertised: true,
+        source: empty(),
+        absent: empty(),
+        stated_operations_per_cycle_per_core: None,
+        stated_source: empty(),
+        conversion: empty(),
+    }
 }
 
 /// A sealed run of these records.
 fn sealed(dir: &Path, records: Vec<UnitRecord>, run: &str) -> Result<(), StoreError> {
     let plan = plan();
-    let provenance = Provenance { kind: RunKind::Simulated, ..Provenance::planted(&plan, run) };
+    let mut provenance = Provenance { kind: RunKind::Simulated, ..Provenance::planted(&plan, run) };
+    provenance.device.offers = ORDERS.map(offer).to_vec();
     let mut writer = RunWriter::open(dir, &plan, &provenance)?;
     for record in records {
         let row = row(&record, &provenance);
@@ -214,7 +277,7 @@ fn what_is_written_is_read_verified_and_merged() {
     let [whole, one, two, joined] = ["whole", "one", "two", "joined"].map(|name| dir.path().join(name));
     sealed(&whole, all(), "run").unwrap();
     let run = Run::open(&whole).unwrap();
-    assert_eq!(run.units().len(), 4);
+    assert_eq!(run.units().len(), 6);
     for (record, row) in run.units().iter().zip(run.cells()) {
         assert_eq!(flaws(record), Vec::<String>::new());
         assert_eq!(UnitRecord::read(&whole, row).unwrap().as_ref(), Some(record));
@@ -248,7 +311,7 @@ fn a_resume_asks_again_for_a_lost_record_and_refuses_a_changed_one() {
 
     std::fs::remove_file(&file).unwrap();
     let unsealed = Run::open(&out).unwrap();
-    assert_eq!((unsealed.cells().len(), unsealed.torn().len()), (3, 1));
+    assert_eq!((unsealed.cells().len(), unsealed.torn().len()), (5, 1));
     sealed(&out, all(), "run").unwrap();
     assert!(!out.join("models/orphan.json").exists());
     assert_eq!(std::fs::read(&file).unwrap(), kept);
@@ -287,6 +350,7 @@ fn every_edited_value_is_refused_by_the_rest_of_its_record() {
             UnitRecord::Arithmetic(record) => serde_json::to_value(record),
             UnitRecord::Layout { record, .. } => serde_json::to_value(record),
             UnitRecord::Conversion(record) => serde_json::to_value(record),
+            UnitRecord::Order(record) => serde_json::to_value(record),
         };
         let value = value.unwrap();
         let mut tried = 0;
@@ -295,11 +359,15 @@ fn every_edited_value_is_refused_by_the_rest_of_its_record() {
                 continue;
             }
             // The validation's seed is a device's word, as its counts are; the model's own k only fills rows up.
-            let told = ["validation.seed", "model.k"].iter().any(|t| path.join(".") == *t);
+            // So are the dot products of an order, and row 0 of floats.
+            let floats = !record.unit().triple.is_integer();
+            let told = ["validation.seed", "model.k", "dots"].iter().any(|t| path.join(".") == *t)
+                || floats && path.join(".") == "row_zero.0.d";
             let Some(edited) = edit(&value, &path).filter(|_| !told) else { continue };
             let said = match &record {
                 UnitRecord::Arithmetic(_) => serde_json::from_value(edited).map(UnitRecord::Arithmetic),
                 UnitRecord::Conversion(_) => serde_json::from_value(edited).map(UnitRecord::Conversion),
+                UnitRecord::Order(_) => serde_json::from_value(edited).map(UnitRecord::Order),
                 UnitRecord::Layout { table, .. } => {
                     serde_json::from_value(edited).map(|record| UnitRecord::Layout { record, table: table.clone() })
                 }

@@ -27,6 +27,7 @@ pub mod layout;
 mod line_sums;
 pub mod matrix;
 mod nearest;
+pub mod order;
 pub mod packing;
 pub mod plane;
 pub mod random;

@@ -15,6 +15,7 @@ mod headlines;
 mod kind;
 mod markdown;
 mod numbers;
+mod orders;
 mod page;
 pub mod published;
 mod reading;

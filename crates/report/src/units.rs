@@ -30,6 +30,7 @@ pub(crate) fn views<'a>(source: Source<'a>) -> Vec<UnitView<'a>> {
                 Some(name) => (&conversion.unit, name),
                 None => continue,
             },
+            UnitRecord::Order(_) => continue,
             other => (other.unit(), other.unit().name.as_str()),
         };
         let known = views.iter().position(|view| view.unit.path == unit.path && named(view) == name);
@@ -44,6 +45,7 @@ pub(crate) fn views<'a>(source: Source<'a>) -> Vec<UnitView<'a>> {
                 (view.unit, view.layout) = (&record.unit, Some((&**record, table.as_str())))
             }
             UnitRecord::Conversion(record) => view.operands.push(record),
+            UnitRecord::Order(_) => {}
         }
     }
     for view in &mut views {

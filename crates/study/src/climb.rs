@@ -120,8 +120,9 @@ impl Prepared {
                 spent.gate(|| gemm.bind(&inputs.a, &inputs.b))?;
                 Compiled::Product { gemm, inputs }
             }
-            (Work::Unit | Work::Conversion | Work::Meter, _) => {
-                return Err(Stopped::new(Outcome::Failed, "units and meters are asked by themselves, not as products"));
+            (Work::Unit | Work::Conversion | Work::Product | Work::Meter, _) => {
+                let why = "units, orders and meters are asked by themselves, not timed as products";
+                return Err(Stopped::new(Outcome::Failed, why));
             }
             _ => {
                 return Err(Stopped::new(Outcome::Failed, "a product without a shape cannot be measured"));

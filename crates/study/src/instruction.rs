@@ -1,7 +1,7 @@
-//! What does a worker do with one matrix instruction or conversion?
+//! What does a worker do with one matrix instruction, conversion, or order of sums?
 
 use crate::climb::Stopped;
-use crate::probes::{arithmetic, layout, specials};
+use crate::probes::{arithmetic, layout, order, specials};
 use rigel_device::unit::{Operands, Unit, UnitError, UnitSpec};
 use rigel_device::{Device, Fault};
 use rigel_ledger::provenance::RunKind;
@@ -22,6 +22,9 @@ pub fn find(
     ask();
     if cell.probe == Probe::Specials {
         return specials::find(device, cell, ask).map(|record| UnitRecord::Conversion(Box::new(record)));
+    }
+    if cell.probe == Probe::Order {
+        return order::find(device, cell, ask).map(|record| UnitRecord::Order(Box::new(record)));
     }
     let mut unit = open(device, &cell.tile, ask)?;
     match cell.probe {

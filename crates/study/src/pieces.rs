@@ -27,7 +27,7 @@ pub enum Piece {
         /// Cells; products get their launch tile from a pilot.
         cells: Vec<Identity>,
     },
-    /// One question about one matrix instruction or conversion, alone in a process.
+    /// One question about one matrix instruction or conversion, or about the order of one path's sums, alone in a process.
     Instruction {
         /// The cell: its probe says what is asked, its tile names the unit.
         cell: Identity,
@@ -124,6 +124,9 @@ impl Piece {
                 None => "ladder".into(),
             },
             Piece::Meters { .. } => block_name::METERS.into(),
+            Piece::Instruction { cell: Identity { probe: Probe::Order, path, triple, shape: Some(shape), .. } } => {
+                block_name::order(path, *triple, *shape)
+            }
             Piece::Instruction { cell } => block_name::instruction(cell.probe, &cell.path, &cell.tile),
             Piece::Absent { cell, .. } => block_name::ladder(&cell.path, cell.triple),
         }

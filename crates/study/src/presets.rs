@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 pub const PRESETS: &[(&str, &str)] = &[
     ("quick", include_str!("presets/quick.toml")),
     ("units", include_str!("presets/units.toml")),
+    ("orders", include_str!("presets/orders.toml")),
     ("paper", include_str!("presets/paper.toml")),
     ("study", include_str!("presets/study.toml")),
     ("fusion", include_str!("presets/fusion.toml")),
@@ -31,7 +32,7 @@ struct Rivals {
 #[derive(Debug, thiserror::Error)]
 pub enum PresetError {
     /// No preset of that name.
-    #[error("no preset `{0}`; known: quick, units, paper, study, fusion, power, full")]
+    #[error("no preset `{0}`; known: quick, units, orders, paper, study, fusion, power, full")]
     Unknown(String),
     /// No match and baselines are named for that backend.
     #[error("presets name no match and baselines for backend `{0}`; give a plan file that does (`--plan`)")]
@@ -78,9 +79,8 @@ mod tests {
 
     #[test]
     fn unknown_names_are_refused_with_the_known_ones() {
-        assert!(
-            preset("huge", "cpu").unwrap_err().to_string().contains("quick, units, paper, study, fusion, power, full")
-        );
+        let said = preset("huge", "cpu").unwrap_err().to_string();
+        assert!(said.contains("quick, units, orders, paper, study, fusion, power, full"), "{said}");
         assert!(preset("quick", "abacus").unwrap_err().to_string().contains("--plan"));
     }
 }

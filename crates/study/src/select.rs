@@ -1,6 +1,7 @@
 //! Which axes does the user override?
 
 use rigel_ledger::Plan;
+use rigel_ledger::plan::OrderAxes;
 use rigel_ledger::rows::CacheState;
 use rigel_numerics::{Recipe, Shape, Triple};
 
@@ -9,11 +10,13 @@ use rigel_numerics::{Recipe, Shape, Triple};
 pub enum AxisError {
     /// Not of the form `name=v1,v2`.
     #[error(
-        "`{0}` is no axis override: write `--axis name=v1,v2`; axes: shape, recipe, cache, path, triple, types-shape, types-recipe, validation"
+        "`{0}` is no axis override: write `--axis name=v1,v2`; axes: shape, recipe, cache, path, triple, types-shape, types-recipe, order-shape, validation"
     )]
     Form(String),
     /// No such axis.
-    #[error("no axis `{0}`; axes: shape, recipe, cache, path, triple, types-shape, types-recipe, validation")]
+    #[error(
+        "no axis `{0}`; axes: shape, recipe, cache, path, triple, types-shape, types-recipe, order-shape, validation"
+    )]
     Unknown(String),
     /// A value that the axis does not take.
     #[error("axis `{axis}`: {error}")]
@@ -53,6 +56,7 @@ pub fn apply_axis(plan: &mut Plan, text: &str) -> Result<(), AxisError> {
         "triple" => plan.select.triples = read::<Triple>(name, &values)?,
         "types-shape" => plan.types.shapes = read::<Shape>(name, &values)?,
         "types-recipe" => plan.types.recipes = read::<Recipe>(name, &values)?,
+        "order-shape" => plan.order = Some(OrderAxes { shapes: read::<Shape>(name, &values)? }),
         "validation" => {
             let count = read::<u64>(name, &values)?;
             plan.units.get_or_insert_default().validation = count[0];

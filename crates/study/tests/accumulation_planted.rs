@@ -4,8 +4,9 @@ use rigel_device::contract::Fault;
 use rigel_device::{Device, cpu};
 use rigel_numerics::Triple;
 use rigel_numerics::arithmetic::{CPlace, Evaluator, Inputs, Join, JoinOrder, Node as ModelNode, Split, library};
+use rigel_numerics::order::{Node, Tree};
 use rigel_numerics::random::{below, shuffle, stream};
-use rigel_study::accumulation::{DotProducts, GemmDots, Node, Tree, Unrecovered, batch_dependence, recover};
+use rigel_study::accumulation::{DotProducts, GemmDots, Unrecovered, recover, row_zero};
 
 /// A box that adds in the order of a planted tree: two values exactly and then to 24 bits, more of them by alignment.
 struct Planted {
@@ -171,6 +172,10 @@ fn orders_of_libraries_are_recovered_and_said() {
     let cases = [
         (chain(&all(200), 1), "200 products, one after another, k ascending"),
         (chain(&all(200).into_iter().rev().collect::<Vec<_>>(), 1), "200 products, one after another, k descending"),
+        (
+            chain(&all(64).into_iter().map(|i| i ^ 1).collect::<Vec<_>>(), 1),
+            "64 products, one after another, k ascending in pairs, the second of each pair first",
+        ),
         (chain(&all(256), 16), "256 products in fused sums of 16 and what came before, k ascending"),
         (pairs(all(64).into_iter().map(Node::Product).collect()), "64 products, added in pairs"),
         (
@@ -246,7 +251,9 @@ fn products_of_the_processor_have_an_order() {
     let mut seen = 0;
     for offer in offers.iter().filter(|o| ["scalar", "tiled", "avx512-bf16"].contains(&o.path.as_str())) {
         let tile = device.tiles(&offer.path, offer.triple).remove(0);
-        let mut gemm = GemmDots::new(&mut device, &offer.path, offer.triple, 96, &tile);
+        let mut asked = 0;
+        let mut ask = || asked += 1;
+        let mut gemm = GemmDots::new(&mut device, &offer.path, offer.triple, 96, &tile, &mut ask);
         match recover(&mut gemm, 1) {
             Ok(found) => {
                 let words = found.tree.to_string();
@@ -261,6 +268,8 @@ fn products_of_the_processor_have_an_order() {
     // Its rows do not depend on their batch.
     let triple = "f32,f32->f32".parse().unwrap();
     let tile = device.tiles("tiled", triple).remove(0);
-    let found = batch_dependence(&mut GemmDots::new(&mut device, "tiled", triple, 64, &tile), 48, 1).unwrap();
-    assert_eq!((found.breakpoints.len(), found.distinct), (0, 1), "{found}");
+    let mut ask = || {};
+    let rows = row_zero(&mut GemmDots::new(&mut device, "tiled", triple, 64, &tile, &mut ask), 48, 16, 1).unwrap();
+    assert_eq!(rows.len(), 1);
+    assert_eq!((rows[0].from, rows[0].d.0.len()), (1, 16));
 }

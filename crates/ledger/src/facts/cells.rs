@@ -57,7 +57,7 @@ impl<'a> Index<'a> {
             }
             match row.work {
                 Work::Rung => index.rungs.entry((&row.path, row.triple)).or_default().push(row),
-                Work::Unit | Work::Conversion | Work::Meter => {}
+                Work::Unit | Work::Conversion | Work::Product | Work::Meter => {}
                 // What a load takes in energy is not asked of its rate.
                 _ if row.probe == Probe::Power => {}
                 _ => timed.entry(row.cell).or_default().push(row),

@@ -44,6 +44,9 @@
 //! | `power.idle.METER` `meter.period.METER` | the run | power while nothing runs, `W`; time between updates of a meter, `ms` |
 //! | `power.load.METER` `energy.operation.METER` | path, triple, and shape, recipe, cache of a product | power under a load, `W`; energy of an operation above idle, `pJ` |
 //! | `energy.zeros.METER` | the same, of zeros | energy of an operation on zeros over that on random data |
+//! | `order` | path/launch tile, triple, shape | `exact` or `inexact`: the tree of sums over K in words, or why there is none; the shape is the largest batch × columns × K |
+//! | `order.dots` | the same | dot products computed for the tree |
+//! | `order.batch` | the same | `independent` or `dependent`: whether the bits of row 0 change with the rows it rides with, and where |
 //! | `verdict.where` | path | `shader cores`, `dedicated unit` or `undetermined`; the words begin with `k of 3 signals` |
 //!
 //! A cell that was `wrong` or `mistrusted` in any process enters no fact but the ladder. A cell that crashed in one

@@ -11,18 +11,20 @@ pub(super) struct Subject {
     pub(super) probe: Probe,
     pub(super) path: String,
     pub(super) triple: Option<Triple>,
+    /// Extents, where they are no product's that was timed.
+    pub(super) shape: Option<Shape>,
     pub(super) product: Option<(Shape, Recipe, CacheState)>,
 }
 
 impl Subject {
     /// The run as a whole.
     pub(super) fn run(probe: Probe) -> Self {
-        Subject { probe, path: String::new(), triple: None, product: None }
+        Subject { probe, path: String::new(), triple: None, shape: None, product: None }
     }
 
     /// A path.
     pub(super) fn path(probe: Probe, path: &str) -> Self {
-        Subject { probe, path: path.to_owned(), triple: None, product: None }
+        Subject { probe, path: path.to_owned(), triple: None, shape: None, product: None }
     }
 
     /// A unit or conversion, and what it multiplies.
@@ -32,7 +34,7 @@ impl Subject {
 
     /// A triple on a path.
     pub(super) fn triple(probe: Probe, path: &str, triple: Triple) -> Self {
-        Subject { probe, path: path.to_owned(), triple: Some(triple), product: None }
+        Subject { probe, path: path.to_owned(), triple: Some(triple), shape: None, product: None }
     }
 
     /// A fact whose value is a word.
@@ -45,7 +47,7 @@ impl Subject {
             probe: self.probe,
             path: self.path.clone(),
             triple: self.triple,
-            shape: self.product.map(|(shape, ..)| shape),
+            shape: self.product.map(|(shape, ..)| shape).or(self.shape),
             recipe: self.product.map(|(_, recipe, _)| recipe),
             cache: self.product.map(|(.., cache)| cache),
             name: name.to_owned(),

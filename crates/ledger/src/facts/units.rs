@@ -3,7 +3,9 @@
 use super::row::Subject;
 use crate::rows::{CellId, FactRow, Probe, name_of};
 use crate::statistics::Interval;
-use crate::units::{ArithmeticRecord, Claim, ConversionRecord, LayoutRecord, Question, UnitRecord, Validation};
+use crate::units::{
+    ArithmeticRecord, Claim, ConversionRecord, LayoutRecord, OrderRecord, Question, UnitRecord, Validation,
+};
 use rigel_numerics::Triple;
 use rigel_numerics::arithmetic::{Composition, Distribution, Node, Part, compositions};
 use rigel_numerics::layout::Layout;
@@ -57,6 +59,7 @@ pub(super) fn facts(units: &[UnitRecord], composed: &[Composed]) -> Vec<FactRow>
         UnitRecord::Arithmetic(record) => arithmetic(record, composed),
         UnitRecord::Layout { record, table } => layout(record, table),
         UnitRecord::Conversion(record) => conversion(record),
+        UnitRecord::Order(record) => order(record),
     };
     units.iter().flat_map(of).collect()
 }
@@ -211,6 +214,20 @@ fn form(layout: &Layout) -> (&'static str, String) {
         (Err(_), Ok(map)) => ("linear over F2", format!("{coverage}; {map}")),
         (Err(place), Err(_)) => ("table", format!("{coverage}; no formula: {place}")),
     }
+}
+
+fn order(record: &OrderRecord) -> Vec<FactRow> {
+    let subject = Subject { shape: Some(record.unit.shape), ..Subject::unit(Probe::Order, &record.unit) };
+    let cells = [record.cell];
+    let words = if record.claim == Claim::Exact { &record.words } else { &record.why };
+    let mut facts = vec![subject.word("order", name_of(&record.claim), words.clone(), &cells)];
+    let words = format!("of them {} pairs that the finished tree was held against", record.met.len());
+    facts.push(subject.number("order.dots", (record.dots as f64, "dot product"), None, words, &cells));
+    if let Some(words) = record.dependence() {
+        let word = if record.row_zero.len() == 1 { "independent" } else { "dependent" };
+        facts.push(subject.word("order.batch", word, words, &cells));
+    }
+    facts
 }
 
 fn conversion(record: &ConversionRecord) -> Vec<FactRow> {

@@ -28,9 +28,16 @@ pub const LAYOUTS: &str = "layouts";
 pub const MODELS: &str = "models";
 /// Conversions, one file each.
 pub const CONVERSIONS: &str = "conversions";
+/// Orders of sums, one file each.
+pub const ORDERS: &str = "orders";
 /// Folders of record files with the endings that they hold.
-const FOLDERS: [(&str, &[&str]); 4] =
-    [(RUNS, &[".json"]), (LAYOUTS, &[".csv", ".json"]), (MODELS, &[".json"]), (CONVERSIONS, &[".json"])];
+const FOLDERS: [(&str, &[&str]); 5] = [
+    (RUNS, &[".json"]),
+    (LAYOUTS, &[".csv", ".json"]),
+    (MODELS, &[".json"]),
+    (CONVERSIONS, &[".json"]),
+    (ORDERS, &[".json"]),
+];
 /// Row count and digest of every file of a sealed run.
 pub const MANIFEST: &str = "MANIFEST";
 /// Held by the one process that writes the run.

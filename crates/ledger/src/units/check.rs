@@ -20,6 +20,7 @@ pub fn flaws(record: &UnitRecord) -> Vec<String> {
         UnitRecord::Arithmetic(record) => arithmetic(record),
         UnitRecord::Layout { record, table } => layout(record, table),
         UnitRecord::Conversion(record) => conversion(record),
+        UnitRecord::Order(record) => record.flaws(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which files does a unit's cell have, and how are they written and read?
 
-use super::{ArithmeticRecord, ConversionRecord, LayoutRecord};
+use super::{ArithmeticRecord, ConversionRecord, LayoutRecord, OrderRecord};
 use crate::provenance::RunKind;
 use crate::rows::{CellId, CellRow, Outcome, Probe};
 use crate::store::{FileFault, RowFault, StoreError};
@@ -81,6 +81,8 @@ pub enum UnitRecord {
     },
     /// A conversion.
     Conversion(Box<ConversionRecord>),
+    /// The order in which a product adds.
+    Order(Box<OrderRecord>),
 }
 
 /// The folder of a probe's records; `None` for a probe of cells without.
@@ -89,6 +91,7 @@ pub const fn folder(probe: Probe) -> Option<&'static str> {
         Probe::Arithmetic => Some("models"),
         Probe::Layout => Some("layouts"),
         Probe::Specials => Some("conversions"),
+        Probe::Order => Some("orders"),
         _ => None,
     }
 }
@@ -116,6 +119,7 @@ impl UnitRecord {
             UnitRecord::Arithmetic(record) => record.claim,
             UnitRecord::Layout { record, .. } => record.claim,
             UnitRecord::Conversion(record) => record.claim,
+            UnitRecord::Order(record) => record.claim,
         }
     }
 
@@ -125,6 +129,7 @@ impl UnitRecord {
             UnitRecord::Arithmetic(record) => &record.why,
             UnitRecord::Layout { record, .. } => &record.why,
             UnitRecord::Conversion(record) => &record.why,
+            UnitRecord::Order(record) => &record.why,
         }
     }
 
@@ -134,6 +139,7 @@ impl UnitRecord {
             UnitRecord::Arithmetic(record) => record.cell,
             UnitRecord::Layout { record, .. } => record.cell,
             UnitRecord::Conversion(record) => record.cell,
+            UnitRecord::Order(record) => record.cell,
         }
     }
 
@@ -143,6 +149,7 @@ impl UnitRecord {
             UnitRecord::Arithmetic(record) => &record.origin,
             UnitRecord::Layout { record, .. } => &record.origin,
             UnitRecord::Conversion(record) => &record.origin,
+            UnitRecord::Order(record) => &record.origin,
         }
     }
 
@@ -152,15 +159,17 @@ impl UnitRecord {
             UnitRecord::Arithmetic(record) => &mut record.origin,
             UnitRecord::Layout { record, .. } => &mut record.origin,
             UnitRecord::Conversion(record) => &mut record.origin,
+            UnitRecord::Order(record) => &mut record.origin,
         }
     }
 
-    /// The unit; a conversion is described as one.
+    /// The unit; a conversion, and a product whose order was asked, is described as one.
     pub fn unit(&self) -> &UnitIdentity {
         match self {
             UnitRecord::Arithmetic(record) => &record.unit,
             UnitRecord::Layout { record, .. } => &record.unit,
             UnitRecord::Conversion(record) => &record.unit,
+            UnitRecord::Order(record) => &record.unit,
         }
     }
 
@@ -171,6 +180,7 @@ impl UnitRecord {
             UnitRecord::Layout { record, .. } => pretty(record),
             UnitRecord::Arithmetic(record) => pretty(record),
             UnitRecord::Conversion(record) => pretty(record),
+            UnitRecord::Order(record) => pretty(record),
         };
         files_of(row).into_iter().map(|name| (name.clone(), bytes(&name))).collect()
     }
@@ -187,6 +197,7 @@ impl UnitRecord {
         let record = match row.probe {
             Probe::Arithmetic => UnitRecord::Arithmetic(parse(&path, &text)?),
             Probe::Specials => UnitRecord::Conversion(parse(&path, &text)?),
+            Probe::Order => UnitRecord::Order(parse(&path, &text)?),
             _ => {
                 let table = files.iter().find(|name| name.ends_with(".csv"));
                 let table = table.map(|name| crate::store::read_text(&dir.join(name))).transpose()?;

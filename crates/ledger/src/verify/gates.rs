@@ -52,8 +52,11 @@ fn wrong(run: &Run, row: &CellRow, witness: &Witness, siblings: &Siblings<'_>, s
                 wrong.push(format!("outcome is `{}` without a gate", name_of(&row.outcome)));
             }
             let found = [Outcome::Exact, Outcome::Inexact].contains(&row.outcome);
-            if found && !matches!(row.work, Work::Unit | Work::Conversion) {
-                wrong.push(format!("outcome is `{}`, which only a unit or a conversion has", name_of(&row.outcome)));
+            if found && !matches!(row.work, Work::Unit | Work::Conversion | Work::Product) {
+                wrong.push(format!(
+                    "outcome is `{}`, which only a unit, a conversion or an order of sums has",
+                    name_of(&row.outcome)
+                ));
             }
             wrong
         }

@@ -2,6 +2,7 @@
 
 mod cells;
 mod findings;
+mod orders;
 mod provenance;
 mod study;
 mod units;
@@ -17,6 +18,7 @@ use crate::text::markup;
 use crate::theme;
 use crate::verdicts::{HEADS, VerdictTable};
 use rigel_ledger::provenance::{Provenance, RunKind};
+use rigel_ledger::units::UnitRecord;
 
 /// What a browser may do with the page: apply its own style sheet, and nothing else. No script, no request, no form.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -63,6 +65,7 @@ fn written(source: Source<'_>, with_study: bool) -> String {
         out.push_str(&study::section(&reading));
     }
     out.push_str(&units::section(source));
+    out.push_str(&orders::section(source));
     out.push_str(&cells::section(&reading, &table));
     out.push_str(&self_check(&reading));
     out.push_str(&words::section());
@@ -118,8 +121,11 @@ fn head(source: Source<'_>, with_study: bool) -> String {
     if with_study {
         out.push_str("<a href=\"#study\">Beside the study</a>");
     }
-    if !source.units.is_empty() {
+    if source.units.iter().any(|record| !matches!(record, UnitRecord::Order(_))) {
         out.push_str("<a href=\"#units\">Units</a>");
+    }
+    if source.units.iter().any(|record| matches!(record, UnitRecord::Order(_))) {
+        out.push_str("<a href=\"#orders\">Orders</a>");
     }
     out.push_str("<a href=\"#uncounted\">What did not count</a><a href=\"#cells\">Cells</a><a href=\"#rules\">Self-check</a><a href=\"#words\">Words</a><a href=\"#provenance\">Provenance</a></nav>\n</header>\n");
     out

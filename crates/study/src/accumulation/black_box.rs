@@ -32,12 +32,21 @@ pub struct GemmDots<'a> {
     triple: Triple,
     k: usize,
     tile: String,
+    ask: &'a mut dyn FnMut(),
 }
 
 impl<'a> GemmDots<'a> {
-    /// The product of a path with a launch tile, for rows of `k`.
-    pub fn new(device: &'a mut dyn Device, path: &str, triple: Triple, k: usize, tile: &str) -> GemmDots<'a> {
-        GemmDots { device, path: path.to_owned(), triple, k, tile: tile.to_owned() }
+    /// The product of a path with a launch tile, for rows of `k`; `ask` is told before each product, which may kill or hang the
+    /// process.
+    pub fn new(
+        device: &'a mut dyn Device,
+        path: &str,
+        triple: Triple,
+        k: usize,
+        tile: &str,
+        ask: &'a mut dyn FnMut(),
+    ) -> GemmDots<'a> {
+        GemmDots { device, path: path.to_owned(), triple, k, tile: tile.to_owned(), ask }
     }
 
     /// D of one product.
@@ -45,6 +54,7 @@ impl<'a> GemmDots<'a> {
     /// # Errors
     /// A refused kernel, as [`Fault::Failed`], and the kernel's own faults.
     pub fn product(&mut self, a: &Matrix, b: &Matrix) -> Result<Matrix, Fault> {
+        (self.ask)();
         let shape = Shape::new(a.rows, b.cols, self.k);
         let spec = GemmSpec { path: self.path.clone(), triple: self.triple, shape, tile: self.tile.clone() };
         let refused = |e: rigel_device::contract::Refusal| Fault::Failed(e.to_string());

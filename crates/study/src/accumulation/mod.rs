@@ -17,7 +17,7 @@
 //!
 //! # What it says and what not
 //!
-//! Split-K, interleaved partial sums and promotion intervals are parts of the tree and are said in words ([`Tree`]'s `Display`).
+//! Split-K, interleaved partial sums and promotion intervals are parts of the tree and are said in words (`Display` of [`Tree`](rigel_numerics::order::Tree)).
 //! A multiply-add and a product that is rounded before it is added have one tree. Sums that are exact (integers, long
 //! accumulators), and fused sums whose terms are not cut, have no order that outputs could show, and are refused as such. The tree is that of one shape.
 
@@ -25,11 +25,8 @@ mod batch;
 mod black_box;
 mod masks;
 mod recover;
-mod tree;
-mod words;
 
-pub use batch::{BatchDependence, batch_dependence};
+pub use batch::row_zero;
 pub use black_box::{DotProducts, GemmDots};
 pub use masks::Unmaskable;
 pub use recover::{Recovered, Unrecovered, recover};
-pub use tree::{Meetings, Node, Tree};

@@ -2,12 +2,9 @@
 
 use super::black_box::DotProducts;
 use super::masks::{Masks, Unmaskable};
-use super::tree::{Node, Tree};
 use rigel_device::contract::Fault;
-use rigel_numerics::random::{below, stream};
-
-/// Pairs that the finished tree is held against.
-const CONFIRMED: usize = 256;
+use rigel_ledger::units::drawn_pairs;
+use rigel_numerics::order::{Node, Tree};
 
 /// A tree that every count agrees with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -199,13 +196,7 @@ fn built(sums: &[Vec<Child>], root: usize) -> Option<Node> {
 /// Holds a tree against pairs drawn at random; gives their number.
 fn confirm(box_: &mut dyn DotProducts, masks: &Masks, tree: &Tree, seed: u64) -> Result<usize, Unrecovered> {
     let k = box_.k();
-    let key = stream(seed, k as u64);
-    let pair = |n: u64| {
-        let i = below(key, 2 * n, k as u64) as usize;
-        let j = below(key, 2 * n + 1, k as u64 - 1) as usize;
-        (i, if j >= i { j + 1 } else { j })
-    };
-    let pairs: Vec<(usize, usize)> = (0..CONFIRMED as u64).map(pair).collect();
+    let pairs = drawn_pairs(k, seed);
     let sizes = masks.sizes(box_, &pairs)?;
     let meetings = tree.meetings();
     for (&(i, j), size) in pairs.iter().zip(sizes) {

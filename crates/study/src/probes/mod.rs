@@ -9,6 +9,7 @@ mod clocks;
 mod dispatch;
 mod fusion;
 pub(crate) mod layout;
+pub(crate) mod order;
 mod power;
 pub(crate) mod specials;
 mod throughput;
@@ -36,6 +37,7 @@ pub const PROBES: &[ProbeEntry] = &[
     arithmetic::ENTRY,
     layout::ENTRY,
     specials::ENTRY,
+    order::ENTRY,
     fusion::ENTRY,
     power::ENTRY,
 ];

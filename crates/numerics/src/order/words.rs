@@ -27,6 +27,13 @@ fn said(node: &Node) -> String {
     })
 }
 
+/// Whether the groups after the first two products come as 3, 2, 5, 4, …; which of the first two came first no sum shows.
+fn pairs_swapped(firsts: &[usize]) -> bool {
+    !firsts.len().is_multiple_of(2)
+        && firsts.len() > 2
+        && firsts[1..].iter().enumerate().all(|(at, &first)| first == (at + 2) ^ 1)
+}
+
 /// Parts of one size and shape, if the node is made of such.
 fn parts(node: &Node) -> Option<String> {
     let mut found: Option<Vec<&Node>> = None;
@@ -129,6 +136,7 @@ fn chain(node: &Node) -> Option<String> {
     let order = match () {
         () if firsts.windows(2).all(|pair| pair[0] < pair[1]) => "ascending",
         () if firsts.windows(2).all(|pair| pair[0] > pair[1]) => "descending",
+        () if pairs_swapped(&firsts) => "ascending in pairs, the second of each pair first",
         () => "mixed",
     };
     let lengths: Vec<usize> = groups.iter().map(Vec::len).collect();

@@ -1,17 +1,14 @@
 //! What is a tree of sums, and which of its leaves meet where?
 
-use serde::{Deserialize, Serialize};
-
 /// A tree of sums over the products 0 … k − 1, each a leaf once.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Tree {
     /// The whole.
     pub root: Node,
 }
 
 /// A product, or a sum of several values.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Node {
     /// The product at an index of k.
     Product(usize),
@@ -70,6 +67,34 @@ impl Tree {
             meetings.size[meetings.parent[number]] += size;
         }
         meetings
+    }
+
+    /// Whether the children of every sum stand in the order of their first products.
+    pub fn is_sorted(&self) -> bool {
+        // Children come after their parents here, so that the way back has first products ready.
+        let mut order = vec![&self.root];
+        let mut at = 0;
+        let mut below: Vec<Vec<usize>> = Vec::new();
+        while at < order.len() {
+            let mut own = Vec::new();
+            if let Node::Sum(children) = order[at] {
+                own.extend(order.len()..order.len() + children.len());
+                order.extend(children);
+            }
+            below.push(own);
+            at += 1;
+        }
+        let mut first = vec![0; order.len()];
+        for (at, node) in order.iter().enumerate().rev() {
+            first[at] = match node {
+                Node::Product(index) => *index,
+                Node::Sum(_) => below[at].first().map_or(0, |&child| first[child]),
+            };
+            if !below[at].is_sorted_by(|&x, &y| first[x] < first[y]) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Sums on the longest way from a product to the root.
