@@ -160,7 +160,8 @@ mod tests {
         assert_eq!(dot.sum.to_f64(), Activation::GeluErf.of(1.0));
         assert_eq!(dot.magnitude.to_f64(), 11.0);
         let mut a = Matrix::zeroed(Format::F16, 1, 2);
-        (a.set(0, 0, code(2.0)), a.set(0, 1, code(1.0)));
+        a.set(0, 0, code(2.0));
+        a.set(0, 1, code(1.0));
         let wide = with_ones(&a);
         assert_eq!((0..3).map(|k| wide.value(0, k)).collect::<Vec<_>>(), [2.0, 1.0, 1.0]);
     }

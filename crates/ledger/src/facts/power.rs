@@ -32,6 +32,9 @@ struct Slice {
     operations: f64,
 }
 
+/// Path, triple, shape and recipe of a load.
+type Load = (String, Triple, Option<Shape>, Option<Recipe>);
+
 /// Energy per operation with its interval, in pJ.
 #[derive(Clone, Copy)]
 struct Energy {
@@ -69,7 +72,7 @@ pub(super) fn facts(evidence: &Evidence<'_>) -> Vec<FactRow> {
         let covers = known.map_or("unknown", |known| known.coverage.as_str());
         let words = format!("median over slices while nothing ran; the meter covers: {covers}");
         facts.push(run.number(&format!("power.idle.{meter}"), (idle, "W"), interval, words, &[]));
-        let mut energies: BTreeMap<(String, Triple, Option<Shape>, Option<Recipe>), (Energy, CellId)> = BTreeMap::new();
+        let mut energies: BTreeMap<Load, (Energy, CellId)> = BTreeMap::new();
         for (id, rows) in &cells {
             let (row, counts) = (rows[0], rows.iter().all(|row| row.outcome.counts()));
             let slices = slices(&phases, meter, &id.to_string());
