@@ -1,7 +1,8 @@
 //! How many of N randomly planted units are recovered, and how many of the published models?
 //!
 //! `cargo run --release -p rigel-study --example recover_planted -- 1000 1` plants 1000 units under seed 1;
-//! `... -- library` plants every published model; `... -- one 17` recovers the unit of seed 17 and prints it.
+//! `... -- library` plants every published model; `... -- seeds 100000 17 18` recovers the units of
+//! seeds 17 and 18 with a validation of 100000 dot products each.
 
 #[path = "../tests/recovery_unit/mod.rs"]
 mod recovery_unit;
@@ -42,18 +43,38 @@ struct Outcome {
     words: String,
 }
 
+/// Processor time of this thread, s; wall time where the system does not say.
+fn processor_seconds(since: Instant) -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = text.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok());
+    nanoseconds.map_or(since.elapsed().as_secs_f64(), |ns| ns * 1e-9)
+}
+
+/// Everything of one recovery on one thread of its own; said as soon as it is there.
 fn one(name: String, planted: &Model, k: usize, seed: u64, validation: u64) -> Option<Outcome> {
+    let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().ok()?;
+    let outcome = alone.install(|| recovered(name, planted, k, seed, validation))?;
+    if !outcome.exact || !outcome.same {
+        println!("{}", outcome.words);
+    }
+    let Outcome { name, exact, same, before, seconds, .. } = &outcome;
+    println!("{name}: exact {exact}, same {same}, {before} tiles, {seconds:.2} s");
+    Some(outcome)
+}
+
+fn recovered(name: String, planted: &Model, k: usize, seed: u64, validation: u64) -> Option<Outcome> {
     let mut unit = Planted::new(planted, (4, 4), k, Deviation::None).ok()?;
     let started = Instant::now();
+    let before = processor_seconds(started);
     let recovery = recover(&mut unit, &Effort { validation, ..Effort::full(seed) }).ok()?;
-    let seconds = started.elapsed().as_secs_f64();
+    let seconds = processor_seconds(started) - before;
     let exact = recovery.recovered.is_exact();
     let same = recovery.recovered.model().is_some_and(|model| same_function(model, planted, k, seed, 20_000));
     let why = match &recovery.recovered {
         Recovered::Exact { .. } => String::new(),
         Recovered::Inexact { why, .. } => why.to_string(),
     };
-    let words = format!("{why}\n    planted   {planted}\n    recovered {recovery}");
+    let words = format!("{name}: {why}\n    planted   {planted}\n    recovered {recovery}");
     Some(Outcome { name, exact, same, before: recovery.probes.before_validation(), seconds, words })
 }
 
@@ -92,13 +113,12 @@ fn main() {
                 .filter_map(|(name, model, k)| one(name.to_owned(), &model, k, 1, validation))
                 .collect()
         }
-        Some("one") => {
-            let seed = number(1, 0);
-            let found = drawn(seed).and_then(|(model, k)| one(seed.to_string(), &model, k, seed, number(2, 100_000)));
-            if let Some(outcome) = &found {
-                println!("{} exact {} same {} {}", outcome.seconds, outcome.exact, outcome.same, outcome.words);
-            }
-            found.into_iter().collect()
+        Some("seeds") => {
+            let seeds: Vec<u64> = arguments[2..].iter().filter_map(|s| s.parse().ok()).collect();
+            let each = |seed: u64| {
+                drawn(seed).and_then(|(m, k)| one(format!("{seed} k {k}"), &m, k, seed, number(1, 100_000)))
+            };
+            seeds.into_par_iter().filter_map(each).collect()
         }
         _ => {
             let (count, first, validation) = (number(0, 100), number(1, 1) * 1_000_000, number(2, 100_000));
@@ -108,12 +128,6 @@ fn main() {
                 .collect()
         }
     };
-    for outcome in outcomes.iter().filter(|o| !o.exact || !o.same) {
-        println!(
-            "{}: exact {} same {} in {:.2} s: {}",
-            outcome.name, outcome.exact, outcome.same, outcome.seconds, outcome.words
-        );
-    }
     let share = |f: &dyn Fn(&Outcome) -> bool| outcomes.iter().filter(|o| f(o)).count();
     let seconds: f64 = outcomes.iter().map(|o| o.seconds).sum();
     println!(

@@ -20,7 +20,7 @@ impl Model {
     /// The first flaw found. Widths depend on K: [`super::Evaluator::new`] checks them again.
     pub fn check(&self) -> Result<(), ModelError> {
         self.check_form()?;
-        Program::new(self, self.k).map(|_| ())
+        Program::new(self, self.k, None).map(|_| ())
     }
 
     /// All that does not depend on K.

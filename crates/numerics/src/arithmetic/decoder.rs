@@ -8,6 +8,7 @@ use super::value::{Class, NO_EXPONENT, Total, Value};
 use crate::Format;
 use crate::codec::Layout;
 use crate::format::Floating;
+use std::sync::Arc;
 
 /// How codes of one operand become elements.
 #[derive(Debug, Clone)]
@@ -21,7 +22,7 @@ pub(super) struct Decoder {
     /// Significant bits of an element.
     pub precision: i32,
     /// Elements of all codes of a format of at most 8 bits.
-    table: Vec<Element>,
+    table: Arc<[Element]>,
     /// The fields of a wider format whose finite codes need no more than to be taken apart.
     fields: Option<Fields>,
 }
@@ -52,7 +53,7 @@ impl Decoder {
             normalise,
             zero_exponent,
             precision,
-            table: Vec::new(),
+            table: Arc::new([]),
             fields: None,
         };
         if format.bits() <= 8 {

@@ -72,7 +72,7 @@ impl Evaluator {
     /// As [`Evaluator::new`]; decoders are taken from `like` where it reads codes alike.
     pub(super) fn made(model: &Model, k: usize, like: Option<&Evaluator>) -> Result<Evaluator, ModelError> {
         model.check_form()?;
-        let program = Program::new(model, k)?;
+        let program = Program::new(model, k, like.filter(|e| e.k == k).map(|e| (&e.model, &e.program)))?;
         let t = model.triple;
         let (products, zeros) = match &model.body.step().sum.align {
             Align::Largest(alignment) => (alignment.products, alignment.zero_products),
@@ -82,7 +82,10 @@ impl Evaluator {
             Some(known) if known.reads(format, intake, products, zeros) => known.clone(),
             _ => Decoder::new(format, intake, products, zeros),
         };
-        let scales = model.scales.map(|s| [s.a, s.b].map(|f| plain(f, &Intake::default())));
+        let scales = match like {
+            Some(like) if like.model.scales == model.scales => like.scales.clone(),
+            _ => model.scales.map(|s| [s.a, s.b].map(|f| plain(f, &Intake::default()))),
+        };
         let output = plain(t.c, &Intake::default());
         Ok(Evaluator {
             a: decoder(t.a, &model.a, like.map(|e| &e.a)),
@@ -109,14 +112,14 @@ impl Evaluator {
 
     /// Memory for [`Evaluator::dot`].
     pub fn scratch(&self) -> Scratch {
-        let values = vec![Value::ZERO; self.program.slots];
+        let values = vec![Value::ZERO; self.program.outline.slots];
         Scratch { a: self.row(), b: self.row(), values, terms: Vec::new() }
     }
 
     /// A row to decode into.
     pub(super) fn row(&self) -> Row {
         let mut row = Row::default();
-        row.resize(self.program.order.len());
+        row.resize(self.program.outline.order.len());
         row
     }
 
@@ -154,13 +157,13 @@ impl Evaluator {
     }
 
     fn decode(&self, decoder: &Decoder, scale_decoder: Option<&Decoder>, codes: &[u64], scales: &[u64], row: &mut Row) {
-        decoder.row(codes, &self.program.order, row);
+        decoder.row(codes, &self.program.outline.order, row);
         row.scales.clear();
         if let Some(of_scales) = scale_decoder {
             row.scales.extend(scales.iter().map(|&code| of_scales.value(code)));
         }
         if let Some(s) = self.model.scales.filter(|s| s.on == ScaledPart::Products) {
-            scale(row, &self.program.order, s.group, decoder.zero_exponent);
+            scale(row, &self.program.outline.order, s.group, decoder.zero_exponent);
         }
     }
 }

@@ -7,6 +7,7 @@ use super::error::ModelError;
 use super::evaluator::{Evaluator, Scratch};
 use super::model::Model;
 use super::operand::Row;
+use std::sync::Arc;
 
 /// A row of A or a column of B with its scales, decoded. It is of use to the evaluator that made it and to all that
 /// [decode alike](Evaluator::decodes_like).
@@ -48,7 +49,8 @@ impl Evaluator {
         self.a.reads_like(&other.a)
             && self.b.reads_like(&other.b)
             && scales(self) == scales(other)
-            && self.program.order == other.program.order
+            && (Arc::ptr_eq(&self.program.outline, &other.program.outline)
+                || self.program.outline.order == other.program.outline.order)
     }
 
     /// Another model made ready for the same K; quicker than [`Evaluator::new`] where both read their operands alike.
@@ -64,7 +66,7 @@ impl Evaluator {
         Scratch {
             a: Row::default(),
             b: Row::default(),
-            values: vec![super::value::Value::ZERO; self.program.slots],
+            values: vec![super::value::Value::ZERO; self.program.outline.slots],
             terms: Vec::new(),
         }
     }

@@ -16,10 +16,11 @@ impl Evaluator {
     pub(super) fn run(&self, a: &Row, b: &Row, c: u64, values: &mut [Value], terms: &mut Vec<Term>) -> u64 {
         values[0] = self.c.value(c);
         values[1] = Value::ZERO;
-        for op in &self.program.ops {
+        let outline = &*self.program.outline;
+        for op in &outline.ops {
             let range = op.terms.start as usize..op.terms.end as usize;
             let term = |&(slot, is_c): &(u32, bool)| Term { value: values[slot as usize], is_c };
-            values[op.out as usize] = match &self.program.terms[range] {
+            values[op.out as usize] = match &outline.terms[range] {
                 [] => self.sum(op, a, b, &[]),
                 [x] => self.sum(op, a, b, &[term(x)]),
                 [x, y] => self.sum(op, a, b, &[term(x), term(y)]),
@@ -30,7 +31,7 @@ impl Evaluator {
                 }
             };
         }
-        let mut value = values[self.program.result as usize];
+        let mut value = values[outline.result as usize];
         if let Some(store) = &self.store {
             value = match value.class {
                 Class::Nan => value,
@@ -53,7 +54,7 @@ impl Evaluator {
 
     #[inline]
     fn sum(&self, op: &Op, a: &Row, b: &Row, terms: &[Term]) -> Value {
-        let rule = &self.program.rules[op.rule as usize];
+        let rule = &self.program.rules[op.sum as usize];
         let at = op.products.start as usize..op.products.end as usize;
         let places = self.program.products.places;
         let factor = op.group.map(|g| [a, b].map(|row| row.scales.get(g as usize).copied().unwrap_or(ONE)));

@@ -36,7 +36,8 @@ pub struct Bounds<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// Draws `n` devices by their seeds. `one` gives nothing for a seed that draws no device.
+/// Draws `n` devices by their seeds, as many at a time as there are cores, each on one thread of its own: its seconds are
+/// those of one core. `one` gives nothing for a seed that draws no device.
 pub(super) fn drawn(
     seeds: impl Iterator<Item = u64>,
     n: u32,
@@ -44,9 +45,13 @@ pub(super) fn drawn(
     one: impl Fn(u64) -> Option<Drawn> + Sync,
 ) -> Vec<Drawn> {
     let seeds: Vec<u64> = seeds.take(n as usize).collect();
+    let alone = |seed| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().ok()?;
+        pool.install(|| one(seed))
+    };
     seeds
         .into_par_iter()
-        .filter_map(|seed| if bounds.stop.load(Ordering::Relaxed) { None } else { one(seed) })
+        .filter_map(|seed| if bounds.stop.load(Ordering::Relaxed) { None } else { alone(seed) })
         .collect()
 }
 

@@ -25,6 +25,8 @@ pub(super) struct Fitter<'w> {
     k: usize,
     witnesses: &'w mut Witnesses,
     shapes: &'w [Shape],
+    /// Whether models are tried on all observations even if they do no better on a sample.
+    thorough: bool,
     /// The evaluations after which it ends, as [`Witnesses::spent`] counts them.
     most: u64,
     dice: Dice,
@@ -39,11 +41,13 @@ const LATEST: usize = 240;
 /// Mismatches that join the active observations at a time.
 const JOINING: usize = 80;
 /// Trees whose sums are fitted a little.
-const PROMISING: usize = 14;
+const PROMISING: usize = 20;
 /// Beginnings that are fitted in full.
-const FITTED: usize = 6;
+const FITTED: usize = 4;
 /// Of these, those with which a long search is tried.
-const PURSUED: usize = 3;
+const PURSUED: usize = 2;
+/// A fit that leaves this part of the observations unexplained or less ends the search among others.
+const CLOSE: u64 = 40;
 /// Detours that are tried where a search is stuck.
 const DETOURS: usize = 10;
 /// Most observations that may be unexplained where detours are tried.
@@ -53,7 +57,7 @@ impl<'w> Fitter<'w> {
     /// Fits dot products of `k` products with at most `most` evaluations of one.
     pub(super) fn new(k: usize, witnesses: &'w mut Witnesses, shapes: &'w [Shape], most: u64, seed: u64) -> Fitter<'w> {
         let most = witnesses.spent() + most;
-        Fitter { k, witnesses, shapes, most, dice: Dice::new(seed, 77) }
+        Fitter { k, witnesses, shapes, thorough: false, most, dice: Dice::new(seed, 77) }
     }
 
     /// Does something with a part of the evaluations that are left at most.
@@ -73,7 +77,12 @@ impl<'w> Fitter<'w> {
     fn choose(&mut self, fit: &mut Fit, others: Vec<Model>, set: &mut Set) -> bool {
         let mut best: Option<Model> = None;
         for other in others {
-            if let Some(penalty) = self.witnesses.better(&other, set, fit.penalty) {
+            let penalty = if self.thorough {
+                self.witnesses.penalty(&other, set, fit.penalty)
+            } else {
+                self.witnesses.better(&other, set, fit.penalty)
+            };
+            if let Some(penalty) = penalty {
                 fit.penalty = penalty;
                 best = Some(other);
             }
@@ -102,6 +111,17 @@ impl<'w> Fitter<'w> {
             }
             turned |= self.turn(fit, knob, set, fineness);
         }
+        turned
+    }
+
+    /// What explains a few observations of very many does not show on a sample.
+    fn sweep_thoroughly(&mut self, fit: &mut Fit, set: &mut Set) -> bool {
+        if set.is_small() {
+            return false;
+        }
+        self.thorough = true;
+        let turned = self.sweep(fit, set, false, Fineness::Ladder);
+        self.thorough = false;
         turned
     }
 
@@ -176,7 +196,10 @@ impl<'w> Fitter<'w> {
             if fit.penalty == 0 {
                 break;
             }
-            if self.sweep(fit, set, stuck > 0, Fineness::Ladder) || self.leap(fit, set, trees) {
+            if self.sweep(fit, set, stuck > 0, Fineness::Ladder)
+                || self.sweep_thoroughly(fit, set)
+                || self.leap(fit, set, trees)
+            {
                 continue;
             }
             stuck += 1;
@@ -227,6 +250,20 @@ impl<'w> Fitter<'w> {
         Fit { penalty: best.0 as u64, model: best.1 }
     }
 
+    /// Turns single knobs on all observations as long as that helps.
+    fn polish(&mut self, fit: Fit) -> Fit {
+        let before = (self.witnesses.unexplained(&fit.model).len() as u64, fit.model.clone());
+        let mut present = fit;
+        let mut all = Set::first(self.witnesses.len());
+        self.climb(&mut present, &mut all, 0, false);
+        let penalty = self.witnesses.unexplained(&present.model).len() as u64;
+        if penalty <= before.0 {
+            Fit { penalty, model: present.model }
+        } else {
+            Fit { penalty: before.0, model: before.1 }
+        }
+    }
+
     /// The model that explains most, of those that can be reached from some starts, one list for each tree; its penalty is
     /// the number of observations that it does not explain.
     ///
@@ -259,13 +296,15 @@ impl<'w> Fitter<'w> {
             let Some(body) = models.first().map(|m| bare(&m.body)) else { continue };
             let carried = alone.iter().flat_map(|m| reshaped(m, &body));
             let own = alone.iter().filter(|m| bare(&m.body) == body).cloned();
-            let all: Vec<Model> = carried.chain(own).chain(models.iter().cloned()).collect();
-            let mut best: Option<(u64, Model)> = None;
-            for model in all {
-                let limit = best.as_ref().map_or(u64::MAX, |best| best.0);
-                best = self.witnesses.penalty(&model, &mut quick, limit).map(|penalty| (penalty, model)).or(best);
+            // What single terms have shown may mislead: the plain beginning has its chance too.
+            for beginnings in [carried.chain(own).collect(), models.clone()] {
+                let mut best: Option<(u64, Model)> = None;
+                for model in beginnings {
+                    let limit = best.as_ref().map_or(u64::MAX, |best| best.0);
+                    best = self.witnesses.penalty(&model, &mut quick, limit).map(|penalty| (penalty, model)).or(best);
+                }
+                begun.extend(best.map(|(penalty, model)| (penalty, tree, model)));
             }
-            begun.extend(best.map(|(penalty, model)| (penalty, tree, model)));
         }
         begun.sort_by_key(|(penalty, tree, _)| (*penalty, *tree));
         let mut promising: Vec<(u64, usize, Fit)> = Vec::new();
@@ -281,9 +320,10 @@ impl<'w> Fitter<'w> {
             if self.is_spent() {
                 break;
             }
-            let settled = self.within(all / 5, |own| own.settle(fit, 1));
+            let settled = self.within(all / 4, |own| own.settle(fit, 1));
+            let settled = self.within(all / 12, |own| own.polish(settled));
             found.push(settled);
-            if found.last().is_some_and(|fit| fit.penalty == 0) {
+            if found.last().is_some_and(|fit| fit.penalty <= self.witnesses.len() as u64 / CLOSE) {
                 break;
             }
         }
@@ -293,6 +333,7 @@ impl<'w> Fitter<'w> {
                 break;
             }
             *fit = self.within(all / 3, |own| own.settle(fit.clone(), 16));
+            *fit = self.within(all / 12, |own| own.polish(fit.clone()));
         }
         found.into_iter().min_by_key(|fit| fit.penalty)
     }
@@ -304,7 +345,10 @@ impl<'w> Fitter<'w> {
         let unexplained = self.witnesses.unexplained(model);
         order.extend(unexplained.into_iter().filter(|i| !order.contains(i)).take(400).collect::<Vec<_>>());
         let mut set = Set::of(order);
-        let mut fit = Fit { model: model.clone(), penalty: 0 };
+        let mut fit = self.polish(Fit { model: model.clone(), penalty: 0 });
+        if fit.penalty == 0 {
+            return fit;
+        }
         self.climb(&mut fit, &mut set, 8, true);
         self.complete(fit, set, 8)
     }

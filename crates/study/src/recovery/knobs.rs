@@ -127,7 +127,7 @@ impl fmt::Display for Knob {
 }
 
 impl Operand {
-    const ALL: [Operand; 3] = [Operand::A, Operand::B, Operand::C];
+    pub(super) const ALL: [Operand; 3] = [Operand::A, Operand::B, Operand::C];
 
     fn name(self) -> &'static str {
         match self {

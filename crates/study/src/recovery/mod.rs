@@ -8,8 +8,9 @@
 //!    looks for a NaN first, and in which order steps follow one another;
 //! 3. `pool`, `witnesses`, `fit` and `mistaken`: ladders, edges, zeros and specials, and the settings of all parameters that
 //!    explain them;
-//! 4. `rivals` and `relatives`: other models that explain the same, inputs that tell them apart, simpler questions around what
-//!    refuted a model, and the class of those models that no input tells apart;
+//! 4. `hints`, `directed` and `rivals`: questions at the sizes and distances where the parameters of a model show, inputs on
+//!    which models that differ in one parameter, in coupled ones or in their tree part from it, and the class of those that
+//!    no input tells apart; `relatives`: simpler questions around what refuted a model;
 //! 5. `validate`: fresh dot products, compared bit by bit.
 //!
 //! Only the last stage makes a claim. The others may guess: a wrong guess costs probes or ends as `inexact`, and a
@@ -21,7 +22,9 @@
 
 mod conversion;
 mod dice;
+mod directed;
 mod fit;
+mod hints;
 mod knobs;
 mod masks;
 mod mistaken;
@@ -50,12 +53,12 @@ pub use rigel_numerics::arithmetic::{Composition, Part, compositions};
 pub use rigel_numerics::conversion::NamedConversion;
 pub use steadiness::{Dependence, Unsteady};
 
-use fit::Fitter;
+use fit::{Fit, Fitter};
 use pool::pooled;
 use rigel_device::unit::{Unit, UnitSpec};
 use rigel_numerics::Format;
 use rigel_numerics::arithmetic::{Evaluator, Model, NanRule, ScaledPart, Scales};
-use rivals::{Elimination, eliminate};
+use rivals::{eliminate, undetermined};
 use shapes::{Beginning, Shape, begun};
 use validate::{Extent, validate};
 use witnesses::Witnesses;
@@ -82,9 +85,16 @@ impl Effort {
 
 /// Refutations after which the search is given up.
 const ATTEMPTS: u64 = 60;
+/// The part of all evaluations that one fit may spend, and how many it needs to come to anything.
+const PART: u64 = 4;
+const LEAST: u64 = 2_000_000;
+/// A model that leaves less than this part of the observations unexplained deserves more than a new search; one that leaves
+/// less than the other deserves it alone, as long as answers bring it nearer.
+const NEAR: u64 = 10;
+const NEAR_ENOUGH: u64 = 100;
 /// Trees of steps from which fitting begins, at most, and that it may change to.
 const TREES: usize = 100;
-const OTHER_TREES: usize = 100;
+const OTHER_TREES: usize = 200;
 /// Tiles that may be asked before the last validation.
 const TILES: u64 = 4_800;
 /// Fresh dot products by which a model is refuted quickly, as a part of a whole validation.
@@ -154,17 +164,24 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
     let starts = starts(spec, &shapes, nan_word(asker, spec)?);
     let mut best: Option<Model> = None;
     let mut attempt = 0;
+    let part = (effort.evaluations / PART).max(LEAST);
     let why = loop {
         let left = effort.evaluations.saturating_sub(witnesses.spent());
         let seed = effort.seed ^ attempt << 32;
         if !best.as_ref().is_some_and(|model| witnesses.explains(model)) {
-            // No attempt may spend what later ones need.
-            let mut fit =
-                best.as_ref().map(|model| Fitter::new(k, &mut witnesses, &shapes, left / 12, seed).refit(model));
-            if fit.as_ref().is_none_or(|fit| fit.penalty > 0) {
-                let other = Fitter::new(k, &mut witnesses, &shapes, left / 2, seed).fit(&starts);
-                fit = [fit, other].into_iter().flatten().min_by_key(|fit| fit.penalty);
+            // No attempt may spend what later ones need: more answers help more than a longer search does.
+            let stands = best.take().map(|model| Fit { penalty: witnesses.unexplained(&model).len() as u64, model });
+            let mut fits: Vec<Fit> = Vec::new();
+            if let Some(fit) = stands {
+                let near = fit.penalty < witnesses.len() as u64 / NEAR;
+                let most = if near { part / 2 } else { part / 6 };
+                fits.push(Fitter::new(k, &mut witnesses, &shapes, most.min(left), seed).refit(&fit.model));
+                fits.push(fit);
             }
+            if fits.iter().all(|fit| fit.penalty > witnesses.len() as u64 / NEAR_ENOUGH) {
+                fits.extend(Fitter::new(k, &mut witnesses, &shapes, part.min(left), seed).fit(&starts));
+            }
+            let fit = fits.into_iter().min_by_key(|fit| fit.penalty);
             best = fit.map(|fit| fit.model);
         }
         let Some(model) = &best else {
@@ -181,27 +198,27 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
         }
         let mut asked;
         if unexplained.is_empty() {
-            match eliminate(asker, model, &shapes, &mut witnesses, &scope, seed)? {
-                Elimination::Refuted(answers) => asked = answers,
-                Elimination::Stands(answers, class) => {
-                    let fresh = validation_seed(effort.seed, 2 * attempt);
-                    let quick = effort.validation / QUICK_PART;
-                    let (_, mut wrong) = validate(asker, model, quick, fresh, Extent::UntilRefuted)?;
-                    if wrong.is_empty() {
-                        let fresh = validation_seed(effort.seed, 2 * attempt + 1);
-                        let (validation, refuting) =
-                            validate(asker, model, effort.validation, fresh, Extent::UntilRefuted)?;
-                        if validation.mismatches() == 0 {
-                            let (model, validation) = (Box::new(model.clone()), Box::new(validation));
-                            return Ok(Recovered::Exact { model, class, validation });
-                        }
-                        wrong = refuting;
+            let elimination = eliminate(asker, model, &shapes, &mut witnesses, &scope, seed)?;
+            asked = elimination.asked;
+            if !elimination.refuted {
+                let fresh = validation_seed(effort.seed, 2 * attempt);
+                let quick = effort.validation / QUICK_PART;
+                let (_, mut wrong) = validate(asker, model, quick, fresh, Extent::UntilRefuted)?;
+                if wrong.is_empty() {
+                    let fresh = validation_seed(effort.seed, 2 * attempt + 1);
+                    let (validation, refuting) =
+                        validate(asker, model, effort.validation, fresh, Extent::UntilRefuted)?;
+                    if validation.mismatches() == 0 {
+                        witnesses.extend(asked);
+                        let class = undetermined(spec, model, &shapes, &mut witnesses, &scope, seed);
+                        let (model, validation) = (Box::new(model.clone()), Box::new(validation));
+                        return Ok(Recovered::Exact { model, class, validation });
                     }
-                    witnesses.extend(answers);
-                    asker.enter(Stage::Elimination);
-                    asked = relatives::of(asker, &wrong, seed)?;
-                    asked.extend(wrong);
+                    wrong = refuting;
                 }
+                asker.enter(Stage::Elimination);
+                asked.extend(relatives::of(asker, &wrong, seed)?);
+                asked.extend(wrong);
             }
         } else {
             asker.enter(Stage::Elimination);

@@ -115,7 +115,7 @@ pub(super) fn drawn(spec: &UnitSpec, distribution: Distribution, key: u64, index
 }
 
 /// Scales mostly near 1, now and then anything: zeros, NaN, the ends of the range.
-fn scale(spec: &UnitSpec, question: &mut Question, key: u64) {
+pub(super) fn scale(spec: &UnitSpec, question: &mut Question, key: u64) {
     let Some(scales) = spec.scales else { return };
     let mut dice = Dice::new(key, 7);
     let wild = dice.one_in(4);

@@ -1,39 +1,39 @@
 //! Which other models explain everything that was observed, and can any input tell them apart?
 
-use super::knobs::{knobs, sums};
+use super::dice::Dice;
+use super::directed::directed;
+use super::hints::Hints;
+use super::knobs::{knobs, pairs, step, sums};
+use super::mistaken::mistaken;
 use super::pool::{Scope, pooled};
 use super::question::{Asker, Observation, Question, Stage};
 use super::settings::{Fineness, settings};
-use super::shapes::Shape;
+use super::shapes::{Shape, reshaped};
 use super::witnesses::Witnesses;
 use super::words::setting;
-use rigel_device::unit::UnitError;
+use rigel_device::unit::{UnitError, UnitSpec};
 use rigel_ledger::units::Undetermined;
 use rigel_numerics::arithmetic::{Evaluator, Line, Model};
 
-/// A model that differs from the best one in one place.
-struct Rival {
-    parameter: String,
-    setting: String,
-    model: Model,
+/// Questions at the places where the parameters of the best model show, asked before any rival is looked at.
+const UNPROMPTED: usize = 240;
+/// Fresh questions on which rivals are compared with the best model: of the pool, and at those places.
+const POOLED: usize = 500;
+const DIRECTED: usize = 700;
+/// Further ones for each rival that is left, at the places of its own parameters.
+const OWN: usize = 120;
+/// Questions for rivals that are asked, at most.
+const ASKED: usize = 160;
+/// Other trees that are rivals.
+const TREES: usize = 40;
+
+/// Whether the best model was wrong about a question that was asked, and what was asked.
+pub(super) struct Elimination {
+    pub refuted: bool,
+    pub asked: Vec<Observation>,
 }
 
-/// Fresh questions on which rivals are compared with the best model, in each round.
-const BANK: usize = 900;
-/// Rounds of fresh questions.
-const ROUNDS: u64 = 2;
-/// Questions that are asked in a round, at most.
-const ASKED: usize = 240;
-
-/// What elimination came to.
-pub(super) enum Elimination {
-    /// The best model was wrong about these.
-    Refuted(Vec<Observation>),
-    /// It was right about all of these; these rivals cannot be told from it.
-    Stands(Vec<Observation>, Vec<Undetermined>),
-}
-
-/// Looks for inputs on which rivals differ from the best model, and asks them.
+/// Asks on what the best model is most likely wrong, then inputs on which its rivals differ from it.
 ///
 /// # Errors
 /// What the unit contract says.
@@ -47,33 +47,54 @@ pub(super) fn eliminate(
 ) -> Result<Elimination, UnitError> {
     asker.enter(Stage::Elimination);
     let spec = asker.spec().clone();
-    let k = spec.shape.k;
-    let mut rivals = rivals(best, shapes);
-    rivals.retain(|rival| witnesses.explains(&rival.model));
     let mut asked = Vec::new();
-    for round in 0..ROUNDS {
-        let bank: Vec<Question> = (0..BANK).map(|i| pooled(&spec, scope, seed ^ 0x5EED_0000 ^ round, i)).collect();
-        let Ok(evaluator) = Evaluator::new(best, k) else { break };
-        let bank = Bank::new(&evaluator, bank);
-        let mut chosen: Vec<usize> = Vec::new();
-        let mut same = Vec::new();
-        for rival in rivals {
-            match bank.differing(&evaluator, &rival.model, &chosen) {
-                Some(at) if chosen.contains(&at) => {}
-                Some(at) if chosen.len() < ASKED => chosen.push(at),
-                _ => same.push(rival),
-            }
+    let Ok(evaluator) = Evaluator::new(best, spec.shape.k) else { return Ok(Elimination { refuted: true, asked }) };
+    let hints = Hints::of(best);
+    let at_its_places = |salt: u64, i: usize| directed(&spec, scope, &hints, Dice::new(seed ^ salt, i as u64));
+    let mut scratch = evaluator.scratch();
+    let unprompted = (0..UNPROMPTED).map(|i| at_its_places(0x5EED_0000, i));
+    let unprompted = unprompted.map(|q| (evaluator.dot(&mut scratch, q.inputs()), q)).collect();
+    if ask(asker, unprompted, &mut asked)? {
+        return Ok(Elimination { refuted: true, asked });
+    }
+    let pooled = (0..POOLED).map(|i| pooled(&spec, scope, seed ^ 0x5EED_0001, i));
+    let bank = Bank::new(&evaluator, pooled.chain((0..DIRECTED).map(|i| at_its_places(0x5EED_0002, i))).collect());
+    let mut chosen: Vec<(u64, Question)> = Vec::new();
+    let mut taken = vec![false; bank.questions.len()];
+    for (n, rival) in rivals(best, shapes).into_iter().enumerate() {
+        if chosen.len() == ASKED {
+            break;
         }
-        rivals = same;
-        let questions: Vec<Question> = chosen.iter().map(|&at| bank.questions[at].clone()).collect();
-        let answers = asker.observe(questions)?;
-        let refuted = chosen.iter().zip(&answers).any(|(&at, answer)| answer.d != bank.own[at]);
-        asked.extend(answers);
-        if refuted {
-            return Ok(Elimination::Refuted(asked));
+        let Ok(other) = evaluator.remade(&rival) else { continue };
+        // Each begins to look elsewhere, so that many different questions are asked.
+        if let Some(at) = bank.differing(&evaluator, &other, n * 37) {
+            if !taken[at] && witnesses.explains(&rival) {
+                taken[at] = true;
+                chosen.push((bank.own[at], bank.questions[at].clone()));
+            }
+            continue;
+        }
+        let hints = hints.and(&rival);
+        let mut other_scratch = other.scratch();
+        let own = (0..OWN).map(|i| directed(&spec, scope, &hints, Dice::new(seed ^ 0x5EED_0003, (n * OWN + i) as u64)));
+        let told = own
+            .map(|q| (evaluator.dot(&mut scratch, q.inputs()), q))
+            .find(|(code, q)| other.dot(&mut other_scratch, q.inputs()) != *code);
+        if told.is_some() && witnesses.explains(&rival) {
+            chosen.extend(told);
         }
     }
-    Ok(Elimination::Stands(asked, classes(best, rivals)))
+    let refuted = ask(asker, chosen, &mut asked)?;
+    Ok(Elimination { refuted, asked })
+}
+
+/// Asks questions of which a model's answers are known, and says whether one was wrong.
+fn ask(asker: &mut Asker<'_>, chosen: Vec<(u64, Question)>, asked: &mut Vec<Observation>) -> Result<bool, UnitError> {
+    let (own, questions): (Vec<u64>, Vec<Question>) = chosen.into_iter().unzip();
+    let answers = asker.observe(questions)?;
+    let refuted = answers.iter().zip(own).any(|(answer, own)| answer.d != own);
+    asked.extend(answers);
+    Ok(refuted)
 }
 
 /// Questions with the answers of the best model, decoded as it reads them.
@@ -91,62 +112,88 @@ impl Bank {
         Bank { lines: questions.iter().map(line).collect(), own, questions }
     }
 
-    /// A question on which a model differs from the best one, if possible one that is asked anyway.
-    fn differing(&self, best: &Evaluator, model: &Model, chosen: &[usize]) -> Option<usize> {
-        let evaluator = best.remade(model).ok()?;
-        let mut scratch = evaluator.scratch();
-        let alike = evaluator.decodes_like(best);
+    /// A question on which a model differs from the best one, looked for from one of them on.
+    fn differing(&self, best: &Evaluator, other: &Evaluator, from: usize) -> Option<usize> {
+        let mut scratch = other.scratch();
+        let alike = other.decodes_like(best);
         let mut code = |at: usize| {
             let question = &self.questions[at];
             if alike {
-                evaluator.dot_lines(&mut scratch, &self.lines[at].0, &self.lines[at].1, question.c)
+                other.dot_lines(&mut scratch, &self.lines[at].0, &self.lines[at].1, question.c)
             } else {
-                evaluator.dot(&mut scratch, question.inputs())
+                other.dot(&mut scratch, question.inputs())
             }
         };
-        chosen.iter().copied().chain(0..self.questions.len()).find(|&at| code(at) != self.own[at])
+        let count = self.questions.len();
+        (0..count).map(|n| (n + from) % count).find(|&at| code(at) != self.own[at])
     }
 }
 
-fn rivals(best: &Model, shapes: &[Shape]) -> Vec<Rival> {
+/// Models that differ from the best one in one parameter, in several that are easily taken for each other, or in
+/// their tree.
+fn rivals(best: &Model, shapes: &[Shape]) -> Vec<Model> {
+    let single = knobs(best).into_iter().chain(pairs(best));
+    let turned = single.flat_map(|knob| settings(best, knob, Fineness::Ladder));
+    let trees = shapes.iter().take(TREES).flat_map(|shape| reshaped(best, &shape.body));
+    turned.chain(mistaken(best)).chain(trees).collect()
+}
+
+/// The settings of each parameter, and the trees, that nothing which was asked and no fresh question tells from those of
+/// the best model.
+pub(super) fn undetermined(
+    spec: &UnitSpec,
+    best: &Model,
+    shapes: &[Shape],
+    witnesses: &mut Witnesses,
+    scope: &Scope,
+    seed: u64,
+) -> Vec<Undetermined> {
+    let Ok(evaluator) = Evaluator::new(best, spec.shape.k) else { return Vec::new() };
+    let hints = Hints::of(best);
+    let directed = (0..DIRECTED).map(|i| directed(spec, scope, &hints, Dice::new(seed ^ 0x5EED_0004, i as u64)));
+    let bank = Bank::new(&evaluator, directed.collect());
+    let mut untold = |model: &Model| {
+        let Ok(other) = evaluator.remade(model) else { return false };
+        witnesses.latest_explained(model, LATEST) && bank.differing(&evaluator, &other, 0).is_none()
+    };
     let mut all = Vec::new();
     for knob in knobs(best) {
-        for model in settings(best, knob, Fineness::All) {
-            all.push(Rival { parameter: knob.to_string(), setting: setting(&model, knob), model });
-        }
+        let mut others = settings(best, knob, Fineness::All);
+        others.retain(&mut untold);
+        let said = others.iter().map(|model| setting(model, knob));
+        all.extend(class(knob.to_string(), setting(best, knob), said));
     }
-    let own: Vec<_> = sums(&mut best.body.clone()).into_iter().map(|s| s.clone()).collect();
-    for shape in shapes.iter().take(40) {
-        let mut model = best.clone();
-        model.body = shape.body.clone();
-        let mut places = sums(&mut model.body);
-        if places.len() != own.len() {
-            continue;
-        }
-        places.iter_mut().zip(&own).for_each(|(place, sum)| **place = sum.clone());
-        if model.body != best.body {
-            let setting = super::words::tree(&model.body);
-            all.push(Rival { parameter: "tree of steps".to_owned(), setting, model });
-        }
-    }
+    let others = trees(best, shapes).into_iter().filter(untold).map(|model| super::words::tree(&model.body));
+    all.extend(class("tree of steps".to_owned(), super::words::tree(&best.body), others));
     all
 }
 
-fn classes(best: &Model, rivals: Vec<Rival>) -> Vec<Undetermined> {
-    let mut all: Vec<Undetermined> = Vec::new();
-    let own = |parameter: &str| {
-        let knob = knobs(best).into_iter().find(|knob| knob.to_string() == parameter);
-        knob.map_or_else(|| super::words::tree(&best.body), |knob| setting(best, knob))
-    };
-    for rival in rivals {
-        let index = all.iter().position(|u| u.parameter == rival.parameter).unwrap_or_else(|| {
-            all.push(Undetermined { settings: vec![own(&rival.parameter)], parameter: rival.parameter.clone() });
-            all.len() - 1
-        });
-        if !all[index].settings.contains(&rival.setting) {
-            all[index].settings.push(rival.setting);
+/// Observations that settings of the class must explain.
+const LATEST: usize = 800;
+
+/// A parameter with its own setting first; nothing where it has no other.
+fn class(parameter: String, own: String, others: impl Iterator<Item = String>) -> Option<Undetermined> {
+    let mut settings = vec![own];
+    for other in others {
+        if !settings.contains(&other) {
+            settings.push(other);
         }
     }
-    all.retain(|u| u.settings.len() > 1);
-    all
+    (settings.len() > 1).then_some(Undetermined { parameter, settings })
+}
+
+/// The best model with other trees of as many sums.
+fn trees(best: &Model, shapes: &[Shape]) -> Vec<Model> {
+    let own: Vec<_> = sums(&mut best.body.clone()).into_iter().map(|s| s.clone()).collect();
+    let with = |shape: &Shape| {
+        let mut model = Model { body: shape.body.clone(), ..best.clone() };
+        let mut places = sums(&mut model.body);
+        if places.len() != own.len() {
+            return None;
+        }
+        places.iter_mut().zip(&own).for_each(|(place, sum)| **place = sum.clone());
+        step(&mut model.body).product_limit = best.body.step().product_limit;
+        (model.body != best.body).then_some(model)
+    };
+    shapes.iter().take(TREES).filter_map(with).collect()
 }

@@ -146,12 +146,13 @@ fn turned(model: &Model, knob: Knob, fineness: Fineness) -> Vec<Model> {
                     || form.rounding == Rounding::NearestEven
                         && form.precision.is_none_or(|bits| bits < 4 || bits % 3 == 2 && bits < 24)
             };
-            let forms = formats.into_iter().flat_map(coarse).filter(few).map(Some);
+            let ruled = formats.clone().into_iter().flat_map(strange);
+            let forms = formats.into_iter().flat_map(coarse).filter(few).chain(ruled).map(Some);
             std::iter::once(None).chain(forms).map(|form| with(model, |m| o.intake(m).convert = form)).collect()
         }
         Knob::Store => {
             let own = WAYS.map(|way| Rounded::to(model.triple.c, way));
-            let forms = coarse(model.triple.c).into_iter().chain(own).map(Some);
+            let forms = coarse(model.triple.c).into_iter().chain(own).chain(strange(model.triple.c)).map(Some);
             std::iter::once(None).chain(forms).map(|form| with(model, |m| m.store = form)).collect()
         }
         Knob::Later => later(model),
@@ -234,6 +235,15 @@ fn coarse(format: Format) -> Vec<Rounded> {
     let bits = std::iter::once(None).chain(fewer);
     let ways = [Rounding::NearestEven, Rounding::TowardZero];
     bits.flat_map(|precision| ways.map(|way| Rounded { precision, ..Rounded::to(format, way) })).collect()
+}
+
+/// Roundings to all bits of a format that show at the ends of its range alone.
+fn strange(format: Format) -> Vec<Rounded> {
+    let plain = Rounded::to(format, Rounding::NearestEven);
+    let saturated = Rounded { overflow: OverflowTo::Largest, ..plain };
+    let flushed = |form: Rounded| Rounded { subnormals: Subnormals::FlushBefore, ..form };
+    let positive = |form: Rounded| Rounded { vanished: Vanished::Positive, ..form };
+    vec![saturated, flushed(plain), flushed(saturated), positive(flushed(plain)), positive(flushed(saturated))]
 }
 
 /// The last sum's rounding moved to the end, if there is none yet, and every other rounding for that sum.

@@ -22,7 +22,7 @@ pub(super) enum Beginning {
 }
 
 /// Trees that are compared with all masked pairs.
-const LOOKED_AT: usize = 160;
+const LOOKED_AT: usize = 240;
 
 /// Every shape that does not contradict the exchanges, those that explain most first. `coarse`: exchanges may have failed to
 /// tell positions apart, so steps may be finer than their classes.
@@ -87,6 +87,17 @@ fn frames(k: usize, exchanges: &Exchanges, coarse: bool) -> Vec<Frame> {
     splits.extend((2..k).filter(|count| k.is_multiple_of(*count)).map(|count| Split::Strided { count }));
     splits.push(Split::Pattern { parts: vec![vec![0, 1], vec![2, 3]] });
     splits.push(Split::Pattern { parts: vec![vec![2, 3], vec![0, 1]] });
+    // Steps may look for NaN in another order than that of their positions.
+    let rank = |i: usize| exchanges.classes.iter().flatten().position(|&x| x == i);
+    let mut singly: Vec<usize> = all.clone();
+    singly.sort_by_key(|&i| rank(i));
+    let singly = named(&singly.iter().map(|&i| vec![i]).collect::<Vec<_>>(), k);
+    splits.extend(singly.iter().filter(|split| !splits.contains(split)).cloned().collect::<Vec<_>>());
+    for split in splits.clone() {
+        let mut parts = split.divide(&all);
+        parts.iter_mut().for_each(|part| part.sort_by_key(|&i| rank(i)));
+        splits.extend(named(&parts, k).filter(|ordered| *ordered != split));
+    }
     let mut own = Vec::new();
     if complete && exchanges.classes.len() > 1 {
         own.extend(named(&exchanges.classes, k));
@@ -125,7 +136,8 @@ fn frames(k: usize, exchanges: &Exchanges, coarse: bool) -> Vec<Frame> {
                     |&i: &usize| class_of(i).is_none_or(|c| exchanges.classes[c].iter().all(|x| group.contains(x)));
                 group.iter().all(inside)
             };
-            let hidden = *inner == Split::blocks(1) && groups.iter().all(unions);
+            let single = nested.iter().flatten().all(|leaf| leaf.len() == 1);
+            let hidden = single && *inner != Split::Whole && groups.iter().all(unions);
             if exact || hidden {
                 let (groups, leaves) = (groups.len(), leaves.len());
                 frames.push((Frame { outer: outer.clone(), inner: inner.clone(), groups, leaves, exact }, nested));
@@ -190,7 +202,8 @@ fn trees(frame: &Frame) -> Vec<Node> {
         let with_c =
             [CPlace::First, CPlace::Last, CPlace::After(1), CPlace::After(2)].map(|c| JoinOrder::Pairwise { c });
         inside.extend(nowhere.map(|order| join(&Split::Whole, join(inner, step(false), order), together)));
-        inside.extend([together].into_iter().chain(with_c).map(|order| join(inner, step(false), order)));
+        let in_turn = JoinOrder::InTurn { c: CPlace::Last };
+        inside.extend([together, in_turn].into_iter().chain(with_c).map(|order| join(inner, step(false), order)));
     } else {
         inside.push(chain(inner, step(true)));
         let orders = |c| [JoinOrder::InTurn { c }, JoinOrder::Pairwise { c }];
@@ -252,8 +265,13 @@ pub(super) fn reshaped(model: &Model, shape: &Node) -> Vec<Model> {
             _ => Output::Rounded(Rounded::to(model.triple.c, Rounding::NearestEven)),
         },
     };
-    let ways: Vec<Vec<Sum>> = if places == own.len() {
+    let ways: Vec<Vec<Sum>> = if places == own.len() && places == 1 || model.triple.is_integer() && places == own.len()
+    {
         vec![own]
+    } else if places == own.len() {
+        // What one step did, single products may have come to on their way out.
+        let unrounded = Sum { align: Align::Exact, ..left(Output::Unrounded) };
+        vec![own, vec![left(Output::Unrounded), last.clone()], vec![unrounded, last]]
     } else if places == 1 {
         vec![vec![first.clone()], vec![left(last.output)], vec![last]]
     } else if own.len() == 1 && !model.triple.is_integer() {

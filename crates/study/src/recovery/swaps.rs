@@ -33,12 +33,12 @@ impl Exchanges {
 }
 
 /// Rows on which a pair is exchanged before it counts as exchangeable: so many, or as few as keep questions few where k is long.
-const ROWS: usize = 96;
+const ROWS: usize = 192;
 const FEWEST_ROWS: usize = 24;
 /// Most questions.
-const MOST: usize = 2000;
+const MOST: usize = 4000;
 /// Further rows on which classes are tried again.
-const SIBLINGS: usize = 24;
+const SIBLINGS: usize = 32;
 
 /// Exchanges pairs until every position is in a class or [`MOST`] questions were asked.
 ///
@@ -47,7 +47,7 @@ const SIBLINGS: usize = 24;
 pub(super) fn exchanges(asker: &mut Asker<'_>, scope: &Scope, seed: u64) -> Result<Exchanges, UnitError> {
     let spec = asker.spec().clone();
     // Few questions fit a tile of few rows or columns.
-    let most = MOST.min(1200 * spec.shape.m.min(spec.shape.n));
+    let most = MOST.min(2400 * spec.shape.m.min(spec.shape.n));
     let enough = (most / spec.shape.k).clamp(FEWEST_ROWS, ROWS);
     let rows: Vec<Question> = (0..enough).map(|i| row(&spec, scope, seed, i)).collect();
     let plain = asker.ask(&rows)?;
@@ -174,11 +174,14 @@ fn row(spec: &UnitSpec, scope: &Scope, seed: u64, index: usize) -> Question {
         _ => dice.between(-8, 8).clamp(low, high),
     };
     let (of_a, of_b) = halves(spec, size);
+    // Where all products have one sign, sums grow and are rounded on their way.
+    let one_sign = dice.one_in(3);
     let mut element = |format: rigel_numerics::Format, exponent: i32, most: i32, least: i32| {
         let bits = format.precision() as i32 - 1;
         let significand = i128::from(dice.word() & ((1 << bits) - 1) | 1 << bits);
         let exponent = exponent + dice.between(-spread / 2, spread / 2);
-        code(format, if dice.one_in(2) { significand } else { -significand }, exponent.clamp(least, most) - bits)
+        let negative = dice.one_in(2) && !one_sign;
+        code(format, if negative { -significand } else { significand }, exponent.clamp(least, most) - bits)
     };
     for i in 0..spec.shape.k {
         question.a[i] = element(t.a, of_a, ta - 1, la);
@@ -193,8 +196,9 @@ fn row(spec: &UnitSpec, scope: &Scope, seed: u64, index: usize) -> Question {
         1 => code(t.c, significand, exponent - bits),
         _ => code(t.c, -significand, exponent - bits),
     };
-    if index % 8 == 7 {
-        let distribution = [Distribution::Cancellation, Distribution::Ladder][dice.below(2)];
+    if matches!(index % 8, 2 | 5 | 7) {
+        // Where large sums cancel, what was cut from each of them is left.
+        let distribution = if dice.one_in(4) { Distribution::Ladder } else { Distribution::Cancellation };
         let inputs = distribution.unscaled(t, spec.shape.k, dice.word(), index as u64);
         (question.a, question.b, question.c) = (inputs.a, inputs.b, inputs.c);
     }

@@ -13,7 +13,7 @@ pub(super) fn range(format: Format) -> (i32, i32) {
     (log2(format.min_positive()), log2(format.max_finite()))
 }
 
-fn log2(value: f64) -> i32 {
+pub(super) fn log2(value: f64) -> i32 {
     value.log2().floor() as i32
 }
 
@@ -24,7 +24,7 @@ pub(super) fn code(format: Format, significand: i128, place: i32) -> u64 {
 
 /// How full a significand is.
 #[derive(Debug, Clone, Copy)]
-enum Fill {
+pub(super) enum Fill {
     /// A power of two.
     One,
     /// The leading bit and another one.
@@ -51,7 +51,7 @@ impl<'s> Maker<'s> {
         Maker { spec, scope, dice }
     }
 
-    fn fill(&mut self) -> Fill {
+    pub(super) fn fill(&mut self) -> Fill {
         [Fill::One, Fill::Two, Fill::Three, Fill::Few, Fill::Ones, Fill::Any, Fill::Any, Fill::Two][self.dice.below(8)]
     }
 
@@ -87,8 +87,24 @@ impl<'s> Maker<'s> {
         (self.value(t.a, ea, fill, sa), self.value(t.b, exponent - ea, fill, sb))
     }
 
+    /// Factors of given exponents, as far as the formats reach.
+    pub(super) fn pair(&mut self, of_a: i32, of_b: i32, fill: Fill) -> (u64, u64) {
+        let t = self.spec.triple;
+        let (sa, sb) = (self.dice.one_in(2), self.dice.one_in(2));
+        (self.value(t.a, of_a, fill, sa), self.value(t.b, of_b, fill, sb))
+    }
+
+    /// Makes c the negative of a product, as far as its format holds that.
+    pub(super) fn cancel_first(&self, question: &mut Question, at: usize) {
+        let t = self.spec.triple;
+        let product = -(t.a.decode(question.a[at]) * t.b.decode(question.b[at]));
+        if product.is_finite() {
+            question.c = t.c.encode(product, Rounding::TowardZero, Overflow::Saturate);
+        }
+    }
+
     /// The exponent of a leading term: where something shows, at the ends of that, or now and then anywhere.
-    fn base(&mut self) -> i32 {
+    pub(super) fn base(&mut self) -> i32 {
         let (least, most) = product_range(self.spec);
         let (low, high) = self.scope.products;
         let (low, high) = (low.min(self.scope.c.0).max(least), high.max(self.scope.c.1).min(most));
@@ -102,17 +118,17 @@ impl<'s> Maker<'s> {
         e.clamp(least, most)
     }
 
-    fn c_value(&mut self, exponent: i32, fill: Fill) -> u64 {
+    pub(super) fn c_value(&mut self, exponent: i32, fill: Fill) -> u64 {
         let negative = self.dice.one_in(2);
         self.value(self.spec.triple.c, exponent, fill, negative)
     }
 
-    fn put(&mut self, question: &mut Question, at: usize, exponent: i32, fill: Fill) {
+    pub(super) fn put(&mut self, question: &mut Question, at: usize, exponent: i32, fill: Fill) {
         (question.a[at], question.b[at]) = self.factors(exponent, fill);
     }
 
     /// Different positions of k, near each other or anywhere.
-    fn positions(&mut self, count: usize) -> Vec<usize> {
+    pub(super) fn positions(&mut self, count: usize) -> Vec<usize> {
         let k = self.spec.shape.k;
         let start = self.dice.below(k);
         let step = if self.dice.one_in(2) { 1 } else { 1 + self.dice.below(k) };
@@ -128,7 +144,7 @@ impl<'s> Maker<'s> {
     }
 
     /// The code of the negated value.
-    fn negated(format: Format, code: u64) -> u64 {
+    pub(super) fn negated(&self, format: Format, code: u64) -> u64 {
         if format.is_signed() && format.decode(code) != 0.0 { code ^ 1 << (format.bits() - 1) } else { code }
     }
 
@@ -249,7 +265,7 @@ impl<'s> Maker<'s> {
     }
 
     /// Now and then no product is zero, or zeros have partners: zeros may take part in alignment.
-    fn surround(&mut self, q: &mut Question) {
+    pub(super) fn surround(&mut self, q: &mut Question) {
         let t = self.spec.triple;
         let kind = self.dice.below(8);
         let ((la, _), (lb, tb)) = (range(t.a), range(t.b));
@@ -283,12 +299,9 @@ impl<'s> Maker<'s> {
         let large = self.factors(e, large_fill);
         (q.a[at[0]], q.b[at[0]]) = large;
         if at.len() > 1 && !self.dice.one_in(3) {
-            (q.a[at[1]], q.b[at[1]]) = (large.0, Self::negated(t.b, large.1));
+            (q.a[at[1]], q.b[at[1]]) = (large.0, self.negated(t.b, large.1));
         } else {
-            let product = -(t.a.decode(large.0) * t.b.decode(large.1));
-            if product.is_finite() {
-                q.c = t.c.encode(product, Rounding::TowardZero, Overflow::Saturate);
-            }
+            self.cancel_first(q, at[0]);
         }
         for &i in at.iter().skip(2) {
             let (apart, fill) = (self.dice.between(0, 44), self.fill());

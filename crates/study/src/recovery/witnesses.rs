@@ -38,6 +38,11 @@ impl Set {
         Set { order, ..Set::default() }
     }
 
+    /// Whether so few are unexplained that no sample is looked at first.
+    pub(super) fn is_small(&self) -> bool {
+        self.wrong <= SAMPLED
+    }
+
     /// Those that the present model does not explain.
     pub(super) fn of_wrong(&self) -> Set {
         Set { order: self.order[..self.wrong].to_vec(), wrong: self.wrong, ..Set::default() }
@@ -244,12 +249,18 @@ impl Witnesses {
         wrong
     }
 
-    /// Whether a model explains every observation, the latest of which were chosen to tell models apart.
-    pub(super) fn explains(&mut self, model: &Model) -> bool {
+    /// Whether a model explains the latest `count` observations.
+    pub(super) fn latest_explained(&mut self, model: &Model, count: usize) -> bool {
         let Some(evaluator) = self.made(model) else { return false };
         let alike = self.shares(&evaluator);
         let mut scratch = evaluator.scratch();
-        (0..self.len()).rev().all(|i| self.predicted(&evaluator, alike, &mut scratch, i) == self.observations[i].d)
+        let latest = (0..self.len()).rev().take(count);
+        latest.into_iter().all(|i| self.predicted(&evaluator, alike, &mut scratch, i) == self.observations[i].d)
+    }
+
+    /// Whether a model explains every observation, the latest of which were chosen to tell models apart.
+    pub(super) fn explains(&mut self, model: &Model) -> bool {
+        self.latest_explained(model, self.len())
     }
 }
 
