@@ -18,6 +18,8 @@ reproduce:
 	  else $(RIGEL) report $$run --check; fi; \
 	done
 	set -e; for run in $(firstword $(RUNS)); do $(RIGEL) report $$run --readme README.md --check; done
+	set -e; for run in $(RUNS); do for page in docs/devices/*.md; do \
+	  if grep -q "rigel findings of $$run: begin" $$page; then $(RIGEL) report $$run --readme $$page --check; fi; done; done
 	set -e; for made in $(CALIBRATION); do $(RIGEL) calibrate --from $$made --readme README.md --check; done
 
 # The same, writing what differs.
@@ -29,6 +31,8 @@ redraw:
 	  else $(RIGEL) report $$run; fi; \
 	done
 	set -e; for run in $(firstword $(RUNS)); do $(RIGEL) report $$run --readme README.md; done
+	set -e; for run in $(RUNS); do for page in docs/devices/*.md; do \
+	  if grep -q "rigel findings of $$run: begin" $$page; then $(RIGEL) report $$run --readme $$page; fi; done; done
 	set -e; for made in $(CALIBRATION); do $(RIGEL) calibrate --from $$made --readme README.md; done
 
 test:

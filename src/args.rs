@@ -187,6 +187,9 @@ pub struct RunArgs {
     /// Throw away the run that is in the directory and start again.
     #[arg(long, env = "RIGEL_FRESH")]
     pub fresh: bool,
+    /// How many runs share the device, this one included; they are shards of one plan that asks single units and times nothing.
+    #[arg(long, value_name = "N", default_value_t = 1, env = "RIGEL_CONCURRENT", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub concurrent: u32,
     /// End with code 1 if a verdict or an outcome says one of these words: emulated, wrong, "no win", …; a word
     /// that none can say lists them all.
     #[arg(long, value_name = "WORD,…", value_delimiter = ',', env = "RIGEL_FAIL_ON")]

@@ -42,6 +42,25 @@ fn committed_runs_verify_and_their_pages_and_figures_are_current() {
 }
 
 #[test]
+fn pages_of_devices_hold_what_their_runs_say() {
+    let pages = std::fs::read_dir(root().join("docs/devices")).unwrap().flatten().map(|entry| entry.path());
+    let pages: Vec<(PathBuf, String)> =
+        pages.map(|page| (page.clone(), std::fs::read_to_string(page).unwrap())).collect();
+    let mut held = 0;
+    for run in runs() {
+        let marker = format!("<!-- rigel findings of {}: begin -->", run.display());
+        for (page, _) in pages.iter().filter(|(_, text)| text.contains(&marker)) {
+            let mut check = rigel();
+            check.current_dir(root()).arg("report").arg(&run).arg("--readme").arg(page).arg("--check");
+            check.assert().success();
+            held += 1;
+        }
+    }
+    let named: usize = pages.iter().map(|(_, text)| text.matches("<!-- rigel findings of ").count() / 2).sum();
+    assert_eq!(held, named, "a page names a run that is not committed");
+}
+
+#[test]
 fn the_calibration_in_the_readme_is_that_of_its_files() {
     let list =
         |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()).collect::<Vec<_>>();

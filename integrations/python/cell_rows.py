@@ -15,9 +15,10 @@ CELLS = ("cell,device,driver,run,process,block,probe,work,path,triple,shape,tile
 SAMPLES, WITNESS = "cell,process,index,time_ns,clock_mhz", "cell,process,row,column,bits"
 PROBES = ("types throughput clocks dispatch power arithmetic order layout specials alignment versions fusion "
           "attention").split()
+PRODUCTS = ("gemm", "fused-tanh", "fused-erf", "decomposed-tanh", "decomposed-erf")
 CACHES = ("warm", "cold", "none")
 WORDS = {
-    "probe": PROBES, "work": ["gemm", "ceiling", "rung", "unit", "conversion", "product", "meter"], "recipe": ["", *RECIPES], "cache": CACHES,
+    "probe": PROBES, "work": [*PRODUCTS, "ceiling", "rung", "unit", "conversion", "product", "meter"], "recipe": ["", *RECIPES], "cache": CACHES,
     "outcome": "right imprecise wrong mistrusted exact inexact absent refused-compile refused-load crashed hung out-of-memory "
                "device-lost failed".split(),
     "gate": ["", "full", "sampled", "inherited", "accumulators"], "stop": ["", "repetitions", "precise", "budget"],

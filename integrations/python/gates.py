@@ -44,19 +44,44 @@ def largest_integer(recipe, name):
     return {"constant": 1, "zeros": 0}.get(recipe, 2 if name == "i2" else 4)
 
 
+def activation(work):
+    """What follows the product and the bias: `tanh`, `erf` or the empty string."""
+    return work.partition("-")[2] if work.startswith(("fused-", "decomposed-")) else ""
+
+
+def activated(name, x):
+    """GELU of a double in a form that stays right where it is tiny."""
+    if name == "erf":
+        return 0.5 * x * math.erfc(-x * math.sqrt(0.5))
+    exponent = -2.0 * math.sqrt(2.0 / math.pi) * (x + 0.044715 * (x * x * x))
+    return x / (1.0 + math.exp(exponent)) if exponent < 709.0 else -0.0
+
+
+def after(name, dot):
+    """The sums of an element once its activation was applied: the activation of the sum, exactly as a double has it."""
+    total, magnitude, exponent = dot
+    sign = -1.0 if total < 0 else 1.0
+    value = activated(name, sign * rounded(abs(total), exponent))
+    numerator, denominator = value.as_integer_ratio()
+    common = min(exponent, 1 - denominator.bit_length())
+    return numerator << -common - (denominator.bit_length() - 1), magnitude << exponent - common, common
+
+
 class Tolerance:
     """How far a right output of a triple may lie from the exact one at this K: relative * sum of |a*b| + absolute.
 
     Every order of summation passes a term through at most K roundings of unit roundoff u = 2^-p of the declared
     accumulate type: gamma = K*u / (1 - K*u). A narrower output adds its own u * (1 + gamma).
+    An activation stretches all of this, of K + 1 terms, by at most 1.13 and may cost 16 u of its own.
     """
 
-    def __init__(self, formats, k, recipe):
+    def __init__(self, formats, k, recipe, activation=""):
         a, b, c, accumulate = formats
         least = min(precision(accumulate), precision(c))
         integral = recipe in ALIKE + ("small-integers",)
-        self.exact = is_integer(c) or (
-            integral and k * largest_integer(recipe, a) * largest_integer(recipe, b) <= 1 << least)
+        k += 1 if activation else 0
+        self.exact = not activation and (is_integer(c) or (
+            integral and k * largest_integer(recipe, a) * largest_integer(recipe, b) <= 1 << least))
         self.relative = self.absolute = 0.0
         if self.exact:
             return
@@ -65,6 +90,9 @@ class Tolerance:
         stored = (1.0 + gamma) / 2.0 ** precision(c) if precision(c) < precision(accumulate) else 0.0
         self.relative = gamma + stored
         self.absolute = k * 2.0 ** least_exponent(accumulate) + 2.0 ** least_exponent(c)
+        if activation:
+            self.relative = 1.13 * self.relative + 16.0 / 2.0 ** precision(accumulate)
+            self.absolute *= 1.13
 
     def allowed(self, magnitude):
         return 0.0 if self.exact else self.relative * magnitude + self.absolute
@@ -102,13 +130,15 @@ def unusable(formats, recipe, m, n, witness):
 class Look:
     """What the witness of one cell says: `fault` or `error` and `ulps`."""
 
-    def __init__(self, inputs, formats, k, tolerance, witness, dots):
+    def __init__(self, inputs, formats, k, tolerance, witness, dots, activation=""):
         self.formats, self.tolerance, self.fault, self.operands, self.errors = formats, tolerance, None, None, {}
         c, worst, ulps = formats[2], 0.0, 0.0
         for row, column, text in witness:
             code, place = int(text, 16), (row, column)
             if place not in dots:
-                dots[place] = inputs.dot(formats, row, column, k)
+                dots[place] = inputs.dot(formats, row, column, k, bias=bool(activation))
+                if activation and dots[place] is not None:
+                    dots[place] = after(activation, dots[place])
             dot = dots[place]
             off, off_ulps = difference(dot, c, code)
             if is_integer(c):
@@ -127,7 +157,7 @@ class Look:
             elif relative > worst:
                 worst, ulps = relative, off_ulps
         self.error, self.ulps = (None, None) if self.fault else (round_up_3(worst), round_up_3(ulps))
-        if not self.fault and self.error > tolerance.relative and not is_integer(c):
+        if not self.fault and self.error > tolerance.relative and not is_integer(c) and not activation:
             self.operands = cut_operands(inputs, formats, k, tolerance, witness)
 
     def judgements(self, cell, coarse_cap, planted=True):

@@ -93,9 +93,19 @@ class Inputs:
         if self.kept > KEPT:
             self.values, self.lines, self.decoded, self.kept = {}, {}, {}, more
 
-    def dot(self, formats, row, column, k, way=None):
-        """(sum of a*b, sum of |a|*|b|, e) in units of 2^e, or None when an operand is not finite."""
+    def dot(self, formats, row, column, k, way=None, bias=False):
+        """(sum of a*b, sum of |a|*|b|, e) in units of 2^e, or None when an operand is not finite; with the bias, which is
+        row k of B, as one more term of both.
+        """
         ways = way or (None, None)
+        if bias:
+            left, right = self.line(formats[0], "A", row, k), self.line(formats[1], "B", column, k + 1)
+            if left is None or right is None:
+                return None
+            products = list(map(mul, left[0], right[0]))
+            common = min(left[1], 0)
+            products = [product << left[1] - common for product in products] + [right[0][k] << -common]
+            return sum(products), sum(map(abs, products)), common + right[1]
         left = self.line(formats[0], "A", row, k, ways[0])
         right = self.line(formats[1], "B", column, k, ways[1])
         if left is None or right is None:

@@ -6,6 +6,8 @@ from the rows: which ceiling loops and units there are, the launch tile of a pro
 
 import re
 
+from cell_rows import PRODUCTS
+
 LEFT_OUT, CEILINGS, METERS, CONVERSIONS = "!", "ceilings", "meters", "conversions"
 BLIND = ("zeros", "constant")
 ALONE = ("rung", "unit", "conversion", "product", "meter")
@@ -64,10 +66,12 @@ class Asked:
 
     def block_of(self, cell):
         """The block that the plan has for a row."""
+        if cell.work in PRODUCTS and cell.probe in ("fusion", "power"):
+            return f"{cell.probe}/{cell.shape}"
         if cell.work == "rung":
             return f"ladder/{cell.path}/{cell.triple}"
         if cell.work == "ceiling":
-            return CEILINGS
+            return f"power/{CEILINGS}" if cell.probe == "power" else CEILINGS
         if cell.work == "meter":
             return METERS
         if cell.work == "gemm":
@@ -82,6 +86,17 @@ class Asked:
         if cell.work == "rung":
             recipe = cell.recipe in self.plan["types.recipes"]
             return cell.probe == "types" and "types" in self.probes and recipe and offer in self.offers
+        here = self.offers.get(offer, "absent") == ""
+        if cell.probe == "power":
+            axes = cell.shape in self.plan.get("power.shapes", ()) and cell.recipe in self.plan.get("power.recipes", ())
+            load = {"gemm": axes and cell.cache == "warm", "ceiling": self.plan.get("power.ceilings"), "meter": True}
+            return "power" in self.probes and here and bool(load.get(cell.work))
+        if cell.probe == "fusion":
+            axes = cell.shape in self.plan.get("fusion.shapes", ()) and cell.recipe in self.plan.get("fusion.recipes", ())
+            known = "gelu-" + cell.work.partition("-")[2] in self.plan.get("fusion.activations", ())
+            return "fusion" in self.probes and here and axes and known and cell.cache == "warm"
+        if cell.work in PRODUCTS and cell.work != "gemm":
+            return False
         if cell.work == "gemm":
             axes = cell.shape in self.shapes and cell.recipe in self.recipes and cell.cache in self.caches
             return cell.probe == "throughput" and self.products and axes and timed
@@ -114,13 +129,13 @@ class Asked:
         """
         names, culprits, faults = {}, {}, []
         for cell in cells:
-            if cell.work not in ("gemm", "ceiling"):
+            if cell.work not in (*PRODUCTS, "ceiling"):
                 continue
             if cell.block.endswith(LEFT_OUT):
                 if cell.repetitions is not None:
                     faults.append((cell, f"block is `{cell.block}`, where no cell has repetitions"))
                 if cell.outcome in DIED:
-                    axes = (cell.work, cell.path, cell.triple, cell.shape, cell.recipe, cell.cache)
+                    axes = (cell.probe, cell.work, cell.path, cell.triple, cell.shape, cell.recipe, cell.cache)
                     culprits.setdefault(cell.block[:-1], set()).add(axes)
                 continue
             block, times = split(cell.block)
@@ -146,16 +161,18 @@ class Asked:
 
     def short(self, cells):
         """(rows that are asked for, {block: rows of it that are missing})."""
-        there, beside, loops = {}, {}, set()
+        there, beside, loops, epilogues = {}, {}, set(), set()
         for cell in cells:
-            tile = "" if cell.work in ("gemm", "rung", "product") else cell.tile
-            cache = cell.cache if cell.work == "gemm" else ""
-            key = (cell.work, cell.path, cell.triple, cell.shape, cell.recipe, cache, tile)
+            tile = "" if cell.work in (*PRODUCTS, "rung", "product") else cell.tile
+            cache = cell.cache if cell.work in PRODUCTS else ""
+            key = (cell.probe, cell.work, cell.path, cell.triple, cell.shape, cell.recipe, cache, tile)
             there.setdefault(key, set()).add(cell.process)
             if cell.work == "rung":
                 beside.setdefault((cell.path, cell.triple), set()).add(cell.shape)
             if cell.work == "ceiling":
-                loops.add((cell.path, cell.triple, cell.tile))
+                loops.add((cell.probe, cell.path, cell.triple, cell.tile))
+            if cell.probe == "fusion":
+                epilogues.add((cell.work, cell.path, cell.triple))
         asked, missing = 0, {}
 
         def count(block, rows, found):
@@ -169,18 +186,26 @@ class Asked:
 
         for (path, triple), absent in self.offers.items():
             for shape in [] if absent else self.orders:
-                count(f"order/{path}/{triple}/{shape}", 1, found(1, "product", path, triple, shape, "", "", ""))
+                count(f"order/{path}/{triple}/{shape}", 1, found(1, "order", "product", path, triple, shape, "", "", ""))
             if "types" in self.probes:
                 for shape, recipe in self.rungs(path, triple, absent, beside):
-                    count(f"ladder/{path}/{triple}", 1, found(1, "rung", path, triple, shape, recipe, "", ""))
+                    count(f"ladder/{path}/{triple}", 1, found(1, "types", "rung", path, triple, shape, recipe, "", ""))
         for path, triple in self.timed if self.products else ():
             for shape in self.shapes:
                 for cache in self.caches:
                     for recipe in self.recipes:
-                        there_are = found(self.processes, "gemm", path, triple, shape, recipe, cache, "")
+                        there_are = found(self.processes, "throughput", "gemm", path, triple, shape, recipe, cache, "")
                         count(self.product_block(shape, recipe, cache), self.processes, there_are)
-        for path, triple, tile in loops:
-            count(CEILINGS, self.processes, found(self.processes, "ceiling", path, triple, "", "", "", tile))
+        for probe, path, triple, tile in loops:
+            block = f"power/{CEILINGS}" if probe == "power" else CEILINGS
+            count(block, self.processes, found(self.processes, probe, "ceiling", path, triple, "", "", "", tile))
+        loads = {("gemm", *offer) for offer, absent in self.offers.items() if not absent}
+        for probe, products in (("fusion", epilogues), ("power", loads)):
+            for work, path, triple in products if probe in self.probes else ():
+                for shape in self.plan.get(f"{probe}.shapes", ()):
+                    for recipe in self.plan.get(f"{probe}.recipes", ()):
+                        there_are = found(self.processes, probe, work, path, triple, shape, recipe, "warm", "")
+                        count(f"{probe}/{shape}", self.processes, there_are)
         for question in self.instructions(cells):
             probe, (path, _, _, name), ending, is_there = question
             count(f"{probe}/{path}/{name}{ending}", 1, int(is_there))

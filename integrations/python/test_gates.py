@@ -40,6 +40,27 @@ def look(error, fault=None):
     return made
 
 
+class Activated(unittest.TestCase):
+    def test_values_are_those_of_tables_and_stay_right_where_they_are_tiny(self):
+        # Abramowitz and Stegun, table 26.1: the normal distribution at 1, at -1 and at -10.
+        for x, value in ((1.0, 0.841344746068543), (-1.0, -0.158655253931457), (-10.0, -7.61985302416053e-23)):
+            self.assertAlmostEqual(gates.activated("erf", x) / value, 1.0, places=12)
+        for name in ("tanh", "erf"):
+            self.assertEqual([gates.activated(name, x) for x in (0.0, 1e4, -1e300)], [0.0, 1e4, 0.0])
+
+    def test_sums_become_exactly_the_double_and_keep_their_magnitude(self):
+        for total, exponent in ((12, -3), (-7, 0), (1, -60), (0, -5)):
+            sums, magnitude, common = gates.after("tanh", (total, 40, exponent))
+            self.assertEqual(sums * 2.0 ** common, gates.activated("tanh", total * 2.0 ** exponent))
+            self.assertEqual(magnitude * 2.0 ** common, 40 * 2.0 ** exponent)
+
+    def test_a_bound_behind_an_activation_counts_the_bias_and_is_never_exact(self):
+        plain, behind = (gates.Tolerance(TRIPLE, 64, "small-integers", name) for name in ("", "tanh"))
+        self.assertTrue(plain.exact)
+        self.assertFalse(behind.exact)
+        self.assertGreater(behind.relative, 65 * 1.13 * 2.0 ** -24)
+
+
 class Inherited(unittest.TestCase):
     def test_the_worse_of_its_own_and_its_siblings_stands(self):
         for (i, mine), (j, theirs) in itertools.product(enumerate(gates.BADNESS), repeat=2):

@@ -32,7 +32,7 @@ import cell_statistics as statistics
 import gates
 import witness_places
 from blake3 import hash_many
-from cell_rows import CELLS, WITNESS_LINE, cells_of, key_of, sample_groups, times_of, witness_groups
+from cell_rows import CELLS, PRODUCTS, WITNESS_LINE, cells_of, key_of, sample_groups, times_of, witness_groups
 from fact_rows import FACTS, POWER, Facts, Readings
 from input_lines import Inputs
 from plan_rows import Asked, words
@@ -196,7 +196,7 @@ class Verification:
         if timed and cell.work == "ceiling":
             # A loop does the same operations in every process.
             derived["operations"] = self.loops.setdefault(cell.cell, cell.operations)
-        if timed and cell.work == "gemm" and cell.extents:
+        if timed and cell.work in PRODUCTS and cell.extents:
             m, n, k = cell.extents
             derived["operations"] = 2 * m * n * k
         if times:
@@ -242,11 +242,12 @@ class Verification:
             if cell.gate in ("full", "sampled") and cell.recipe not in ("", *gates.ALIKE):
                 siblings.setdefault(block_of(cell), []).append((cell.outcome, cell.reason, cell.recipe))
         # Cells with the same operands stand side by side, so that these are made once.
-        ordered = sorted(self.cells, key=lambda cell: (cell.recipe, cell.seed, cell.triple, cell.shape, cell.line))
+        ordered = sorted(self.cells, key=lambda cell: (cell.recipe, cell.seed, cell.triple, cell.shape,
+                                                             gates.activation(cell.work), cell.line))
         with opened(self.path("witness.csv")) as file:
             for (recipe, seed), some in itertools.groupby(ordered, lambda cell: (cell.recipe, cell.seed)):
                 inputs = Inputs(recipe, seed)
-                for _, alike in itertools.groupby(some, lambda cell: (cell.triple, cell.shape)):
+                for _, alike in itertools.groupby(some, lambda cell: (cell.triple, cell.shape, gates.activation(cell.work))):
                     dots = {}
                     for cell in alike:
                         self.gate(cell, file, inputs, dots, siblings.get(block_of(cell), []))
@@ -279,8 +280,9 @@ class Verification:
         if why:
             self.say("gates", "cells.csv", cell.line, why)
             return
-        tolerance = gates.Tolerance(cell.formats, k, cell.recipe)
-        look = gates.Look(inputs, cell.formats, k, tolerance, witness, dots)
+        activation = gates.activation(cell.work)
+        tolerance = gates.Tolerance(cell.formats, k, cell.recipe, activation)
+        look = gates.Look(inputs, cell.formats, k, tolerance, witness, dots, activation)
         bound = tolerance.relative if math.isfinite(tolerance.relative) else None
         columns.update(gate_error=look.error, gate_ulps=look.ulps, gate_tolerance=bound)
         if whole:

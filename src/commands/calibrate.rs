@@ -66,6 +66,7 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
             // Where the binary lay says nothing of the calibration.
             command: std::iter::once("rigel".to_owned()).chain(std::env::args().skip(1)).collect(),
             partition: String::new(),
+            concurrent: 1,
         };
         let seconds = begun.elapsed().as_secs_f64();
         let origin = calibration::origin(args.seed, args.devices, args.validation, interrupted, seconds, &binary);

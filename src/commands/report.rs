@@ -41,9 +41,16 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
         same &= exit == Exit::Fine;
     } else if let Some(readme) = &args.readme {
         let table = with_source(&run, |source| Ok(rigel_report::findings_markdown(source)))?;
-        same &= renew(readme, &table, [BEGIN, END], args.check)?;
+        let [begin, end] = markers(&text_of(readme)?, &directory(run.dir()));
+        same &= renew(readme, &table, [&begin, &end], args.check)?;
     }
     Ok(if same { Exit::Fine } else { Exit::CheckFailed })
+}
+
+/// The markers of a run in a page: those that name its directory where the page has them, for a page may hold several runs.
+fn markers(page: &str, directory: &str) -> [String; 2] {
+    let own = ["begin", "end"].map(|which| format!("<!-- rigel findings of {directory}: {which} -->"));
+    if page.contains(&own[0]) { own } else { [BEGIN, END].map(str::to_owned) }
 }
 
 /// Renews what stands between two markers of a Markdown file, or checks it; whether it was so already, or is written now.

@@ -14,6 +14,7 @@ use rigel_ledger::store::{Run, RunWriter, StoreError};
 use rigel_study::campaign::{Campaign, Ended};
 use rigel_study::device_lock::DeviceLock;
 use rigel_study::origin::{self, Binary};
+use rigel_study::pieces::Piece;
 use rigel_study::spent::Spent;
 use rigel_study::supervisor::Workers;
 use std::io::ErrorKind;
@@ -31,13 +32,23 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let nothing = match (args.plan.blocks.is_empty(), args.plan.partition) {
         (false, _) => !unknown.is_empty(),
         (true, Some(_)) => false,
-        (true, None) => pieces.iter().all(|u| matches!(u, rigel_study::pieces::Piece::Absent { .. })),
+        (true, None) => pieces.iter().all(|u| matches!(u, Piece::Absent { .. })),
     };
     if nothing {
         return Err(failure(Exit::NothingSelected, list::nothing(&args.plan, &planned)));
     }
     if args.dry_run || args.plan.estimate {
         return list::list(&args.plan);
+    }
+    let timed = |piece: &Piece| !matches!(piece, Piece::Instruction { .. } | Piece::Absent { .. });
+    if let Some(piece) = pieces.iter().find(|piece| args.concurrent > 1 && timed(piece)) {
+        let why = format!(
+            "--concurrent {}: {} is timed, and runs that share a device disturb each other's times; only probes of single units \
+             (arithmetic, layout, specials) may share it",
+            args.concurrent,
+            piece.name()
+        );
+        return Err(failure(Exit::Usage, why));
     }
     list::warn(&planned, &pieces);
     list::tell_rivals(&planned);
@@ -115,6 +126,7 @@ fn provenance(args: &RunArgs, planned: &mut Planned) -> Provenance {
         dirty: env!("RIGEL_DIRTY").parse().ok(),
         command: std::env::args().collect(),
         partition: planning::part(&args.plan),
+        concurrent: args.concurrent,
     };
     origin::provenance(&planned.plan, &args.plan.device, planned.device.as_mut(), &binary)
 }

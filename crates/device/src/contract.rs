@@ -27,6 +27,7 @@
 //! with a timeout and a memory limit. It must not leave other processes or devices harmed.
 
 use crate::unit::{Conversion, ConversionSpec, Unit, UnitSpec};
+use rigel_numerics::epilogue::Activation;
 use rigel_numerics::{Matrix, Megahertz, Shape, Time, Triple};
 use serde::{Deserialize, Serialize};
 
@@ -137,6 +138,16 @@ pub struct GemmSpec {
     pub tile: String,
 }
 
+/// What follows a product: C = activation(A·B + bias), the bias one number a column of C.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Epilogue {
+    /// The activation.
+    pub activation: Activation,
+    /// Whether the kernel that multiplies applies it to its sums; else it only adds the bias, and a kernel of its own goes over C
+    /// within the same repetition.
+    pub fused: bool,
+}
+
 /// One ceiling loop to compile: operands stay in registers (or the unit's own memory).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CeilingSpec {
@@ -206,6 +217,10 @@ pub trait Gemm {
     fn poison(&mut self) -> Result<(), Fault>;
     /// Runs `repetitions` products back to back, each timed on its own.
     fn run(&mut self, repetitions: usize, cache: Cache) -> Result<Vec<Sample>, Fault>;
+    /// Runs `repetitions` products back to back on warm operands, untimed, as a steady load; returns when they are done.
+    fn repeat(&mut self, repetitions: usize) -> Result<(), Fault> {
+        self.run(repetitions, Cache::Warm).map(|_| ())
+    }
     /// The output, m × n of the triple's C format.
     fn output(&mut self) -> Result<Matrix, Fault>;
 }
@@ -216,6 +231,10 @@ pub trait Ceiling {
     fn operations(&self) -> u64;
     /// Runs and times repetitions.
     fn run(&mut self, repetitions: usize) -> Result<Vec<Sample>, Fault>;
+    /// Runs repetitions untimed, as a steady load; returns when they are done.
+    fn repeat(&mut self, repetitions: usize) -> Result<(), Fault> {
+        self.run(repetitions).map(|_| ())
+    }
     /// Whether the accumulators hold the exact small integers that the loop must have produced; the reason if not.
     fn check(&self) -> Result<(), String>;
 }
@@ -274,6 +293,20 @@ pub trait Device {
     }
     /// Compiles a product.
     fn compile(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal>;
+    /// Epilogues that products of a path and triple can have, in a stable order.
+    fn epilogues(&self, _path: &str, _triple: Triple) -> Vec<Epilogue> {
+        Vec::new()
+    }
+    /// Compiles a product with one of these. B is then bound with one row more than the shape's k: the bias, in B's format.
+    ///
+    /// Where a launch takes no longer than the host needs for it, a repetition may be the replay of a recorded chain of launches;
+    /// its time is then divided by their number, and the backend's docs say when.
+    fn compile_with(&mut self, spec: &GemmSpec, epilogue: Epilogue) -> Result<Box<dyn Gemm>, Refusal> {
+        let how = if epilogue.fused { "fused" } else { "behind it" };
+        let diagnostic =
+            format!("path {} has no product of {} with {} {how}", spec.path, spec.triple, epilogue.activation);
+        Err(Refusal { rung: Rung::Compile, diagnostic })
+    }
     /// Compiles a ceiling loop.
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal>;
     /// Matrix instructions that can be asked one at a time, in a stable order.

@@ -8,11 +8,13 @@ use rayon::prelude::*;
 use rigel_device::cuda::loops::variants;
 use rigel_device::cuda::offers::triples;
 use rigel_device::cuda::path::{Declared, Path};
-use rigel_device::cuda::source::{self, Source};
+use rigel_device::cuda::source::{self, Finish, Source};
 use rigel_device::cuda::target::Target;
 use rigel_device::cuda::tile::tiles;
 use rigel_device::cuda::wgmma::Wgmma;
 use rigel_device::cuda::{libraries, nvrtc, wgmma_unit};
+use rigel_numerics::Format;
+use rigel_numerics::epilogue::Activation;
 
 /// Ampere, Ada, Hopper, and two of Blackwell, with the bytes of shared memory that a block may take there.
 const TARGETS: [(Target, usize); 5] = [
@@ -39,7 +41,13 @@ fn sources(target: Target, shared_bytes: usize) -> Vec<Source> {
         for &triple in triples(path) {
             let tiles = tiles(path, triple);
             let tiles = if target == Target(90) { tiles } else { &tiles[tiles.len() - 1..] };
-            all.extend(tiles.iter().filter_map(|tile| source::gemm(path, triple, *tile, shared_bytes).ok()));
+            let of = |tile: &_, finish| source::gemm(path, triple, *tile, shared_bytes, finish).ok();
+            all.extend(tiles.iter().filter_map(|tile| of(tile, Finish::Plain)));
+            let finishes =
+                [Finish::Bias, Finish::Activated(Activation::GeluTanh), Finish::Activated(Activation::GeluErf)];
+            let wanted = source::finishes(path, triple) && matches!(triple.a, Format::F16 | Format::E4m3);
+            let finished = finishes.into_iter().filter(|_| wanted);
+            all.extend(finished.flat_map(|finish| tiles.iter().filter_map(move |tile| of(tile, finish))));
             let last = variants(path).into_iter().next_back().filter(|_| target == Target(90));
             all.extend(last.map(|v| v.source(path, triple).unwrap()));
         }
@@ -48,6 +56,7 @@ fn sources(target: Target, shared_bytes: usize) -> Vec<Source> {
         let first = |of: &[Wgmma]| of.iter().take(8).map(source::wgmma_unit).collect::<Vec<_>>();
         all.extend(first(&wgmma_unit::all()));
     }
+    all.extend(Activation::ALL.map(source::activate));
     all
 }
 

@@ -6,10 +6,10 @@
 //! So a row that is gone is missed where another one of its kind, or plan and offers, show that it was asked.
 
 use crate::block_name::{self, LEFT_OUT};
-use crate::plan::Plan;
+use crate::plan::{FusionAxes, Plan, PowerAxes};
 use crate::provenance::{OfferRecord, Provenance};
 use crate::rivals::{Offered, rivals};
-use crate::rows::{CellRow, Outcome, Probe, Work};
+use crate::rows::{CacheState, CellRow, Outcome, Probe, Work};
 use rigel_numerics::{Recipe, Shape, Triple};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -92,7 +92,8 @@ impl<'a> Asked<'a> {
         let mut short = Short::default();
         let mut processes: HashMap<(Key<'_>, &str), BTreeSet<u32>> = HashMap::new();
         for row in cells {
-            let tile = if matches!(row.work, Work::Gemm | Work::Rung | Work::Product) { "" } else { row.tile.as_str() };
+            let named = row.work.is_product() || matches!(row.work, Work::Rung | Work::Product);
+            let tile = if named { "" } else { row.tile.as_str() };
             processes.entry((Key::of(row), tile)).or_default().insert(row.process);
         }
         let last = self.plan.sampling.processes;
@@ -101,13 +102,28 @@ impl<'a> Asked<'a> {
         };
         for (&(path, triple), offer) in &self.offers {
             for &shape in self.orders(offer) {
-                let key = Key { work: Work::Product, path, triple, shape: Some(shape), recipe: None, cache: None };
+                let key = Key {
+                    probe: Probe::Order,
+                    work: Work::Product,
+                    path,
+                    triple,
+                    shape: Some(shape),
+                    recipe: None,
+                    cache: None,
+                };
                 short.count(block_name::order(path, triple, shape), 1, there(key, "", 1));
             }
             if self.plan.probes.contains(&Probe::Types) {
                 for (shape, recipe) in self.rungs(offer, cells) {
-                    let key =
-                        Key { work: Work::Rung, path, triple, shape: Some(shape), recipe: Some(recipe), cache: None };
+                    let key = Key {
+                        probe: Probe::Types,
+                        work: Work::Rung,
+                        path,
+                        triple,
+                        shape: Some(shape),
+                        recipe: Some(recipe),
+                        cache: None,
+                    };
                     short.count(block_name::ladder(path, triple), 1, there(key, "", 1));
                 }
             }
@@ -118,6 +134,7 @@ impl<'a> Asked<'a> {
                 axes.caches.iter().flat_map(move |cache| axes.recipes.iter().map(move |recipe| (shape, cache, recipe)))
             }) {
                 let key = Key {
+                    probe: Probe::Throughput,
                     work: Work::Gemm,
                     path,
                     triple,
@@ -129,17 +146,57 @@ impl<'a> Asked<'a> {
                 short.count(block, last as usize, there(key, "", last));
             }
         }
-        let loops: BTreeSet<(&str, Triple, &str)> = cells
+        let loops: BTreeSet<(Probe, &str, Triple, &str)> = cells
             .iter()
             .filter(|row| row.work == Work::Ceiling)
-            .map(|row| (row.path.as_str(), row.triple, row.tile.as_str()))
+            .map(|row| (row.probe, row.path.as_str(), row.triple, row.tile.as_str()))
             .collect();
-        for (path, triple, tile) in loops {
-            let key = Key { work: Work::Ceiling, path, triple, shape: None, recipe: None, cache: None };
-            short.count(block_name::CEILINGS.to_owned(), last as usize, there(key, tile, last));
+        for (probe, path, triple, tile) in loops {
+            let key = Key { probe, work: Work::Ceiling, path, triple, shape: None, recipe: None, cache: None };
+            short.count(block_name::ceilings(probe).to_owned(), last as usize, there(key, tile, last));
+        }
+        for (key, block) in self.epilogues(cells).into_iter().chain(self.loads()) {
+            short.count(block, last as usize, there(key, "", last));
         }
         self.instructions(cells, &mut short);
         short
+    }
+
+    /// The products with an epilogue that are asked for, by their blocks: every shape and recipe of the plan, of the paths, triples and
+    /// epilogues that any row shows.
+    fn epilogues<'b>(&self, cells: &'b [CellRow]) -> Vec<(Key<'b>, String)>
+    where
+        'a: 'b,
+    {
+        let Some(axes) = self.plan.fusion.as_ref().filter(|_| self.probes(&[Probe::Fusion])) else { return Vec::new() };
+        let of = |row: &'b CellRow| (row.work, row.path.as_str(), row.triple);
+        let known: BTreeSet<(Work, &str, Triple)> =
+            cells.iter().filter(|row| row.probe == Probe::Fusion).map(of).collect();
+        let mut asked = Vec::new();
+        for (work, path, triple) in known {
+            for (&shape, &recipe) in axes.shapes.iter().flat_map(|s| axes.recipes.iter().map(move |r| (s, r))) {
+                let (shape_of, cache) = (Some(shape), Some(CacheState::Warm));
+                let (probe, recipe) = (Probe::Fusion, Some(recipe));
+                let key = Key { probe, work, path, triple, shape: shape_of, recipe, cache };
+                asked.push((key, block_name::of_shape(Probe::Fusion, shape)));
+            }
+        }
+        asked
+    }
+
+    /// The products that are loads of the probe `power`, by their blocks.
+    fn loads(&self) -> Vec<(Key<'a>, String)> {
+        let Some(axes) = self.plan.power.as_ref().filter(|_| self.probes(&[Probe::Power])) else { return Vec::new() };
+        let mut asked = Vec::new();
+        for (&(path, triple), _) in self.offers.iter().filter(|(_, offer)| offer.absent.is_empty()) {
+            for (&shape, &recipe) in axes.shapes.iter().flat_map(|s| axes.recipes.iter().map(move |r| (s, r))) {
+                let (shape_of, cache) = (Some(shape), Some(CacheState::Warm));
+                let (probe, recipe) = (Probe::Power, Some(recipe));
+                let key = Key { probe, work: Work::Gemm, path, triple, shape: shape_of, recipe, cache };
+                asked.push((key, block_name::of_shape(Probe::Power, shape)));
+            }
+        }
+        asked
     }
 
     /// The shapes by which the order of an offer's sums is asked.
@@ -222,6 +279,19 @@ impl<'a> Asked<'a> {
                 let recipe = row.recipe.is_some_and(|recipe| types.recipes.contains(&recipe));
                 row.probe == Probe::Types && self.probes(&[Probe::Types]) && recipe && offer.is_some()
             }
+            _ if row.probe == Probe::Power => self.asks_load(row, offer.is_some_and(|offer| offer.absent.is_empty())),
+            work if row.probe == Probe::Fusion => {
+                let asked = |axes: &FusionAxes| {
+                    row.shape.is_some_and(|shape| axes.shapes.contains(&shape))
+                        && row.recipe.is_some_and(|recipe| axes.recipes.contains(&recipe))
+                        && work.activation().is_some_and(|activation| axes.activations.contains(&activation))
+                };
+                self.probes(&[Probe::Fusion])
+                    && row.cache == CacheState::Warm
+                    && offer.is_some_and(|offer| offer.absent.is_empty())
+                    && self.plan.fusion.as_ref().is_some_and(asked)
+            }
+            Work::FusedTanh | Work::FusedErf | Work::DecomposedTanh | Work::DecomposedErf => false,
             Work::Gemm => {
                 let shape = row.shape.is_some_and(|shape| axes.shapes.contains(&shape));
                 let recipe = row.recipe.is_some_and(|recipe| axes.recipes.contains(&recipe));
@@ -240,6 +310,21 @@ impl<'a> Asked<'a> {
         }
     }
 
+    /// Whether the probe `power` asks for a row of what is offered: a load, or a meter that failed beside one.
+    fn asks_load(&self, row: &CellRow, offered: bool) -> bool {
+        let asked = |axes: &PowerAxes| match row.work {
+            Work::Gemm => {
+                row.shape.is_some_and(|shape| axes.shapes.contains(&shape))
+                    && row.recipe.is_some_and(|recipe| axes.recipes.contains(&recipe))
+                    && row.cache == CacheState::Warm
+            }
+            Work::Ceiling => axes.ceilings,
+            Work::Meter => true,
+            _ => false,
+        };
+        self.probes(&[Probe::Power]) && offered && self.plan.power.as_ref().is_some_and(asked)
+    }
+
     /// What is wrong with the names under which blocks were measured again: of each the index of a row and why.
     ///
     /// All of a process of a block stands under one name, the number in it never falls from one process to the next, and
@@ -248,7 +333,7 @@ impl<'a> Asked<'a> {
         let mut names: BTreeMap<(&str, u32), (usize, u32)> = BTreeMap::new();
         let mut culprits: HashMap<&str, BTreeSet<Key<'_>>> = HashMap::new();
         let mut faults = Vec::new();
-        let compared = |row: &CellRow| matches!(row.work, Work::Gemm | Work::Ceiling);
+        let compared = |row: &CellRow| row.work.is_product() || row.work == Work::Ceiling;
         for (i, row) in cells.iter().enumerate().filter(|(_, row)| compared(row)) {
             if let Some(block) = row.block.strip_suffix(LEFT_OUT) {
                 if row.repetitions.is_some() {
@@ -290,18 +375,27 @@ pub(crate) const CONVERSIONS: &str = "conversions";
 /// The axes of a row without the launch tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Key<'a> {
+    probe: Probe,
     work: Work,
     path: &'a str,
     triple: Triple,
     shape: Option<Shape>,
     recipe: Option<Recipe>,
     /// Of products only.
-    cache: Option<crate::rows::CacheState>,
+    cache: Option<CacheState>,
 }
 
 impl<'a> Key<'a> {
     fn of(row: &'a CellRow) -> Self {
-        let cache = (row.work == Work::Gemm).then_some(row.cache);
-        Key { work: row.work, path: &row.path, triple: row.triple, shape: row.shape, recipe: row.recipe, cache }
+        let cache = row.work.is_product().then_some(row.cache);
+        Key {
+            probe: row.probe,
+            work: row.work,
+            path: &row.path,
+            triple: row.triple,
+            shape: row.shape,
+            recipe: row.recipe,
+            cache,
+        }
     }
 }

@@ -6,6 +6,8 @@
 //! | `ceilings` | all ceiling loops |
 //! | `meters` | meters that could not be read, and loads under which none was |
 //! | `gemm/SHAPE/RECIPE/CACHE` | products that are compared; zeros and constants stand with the first recipe of the plan that is neither |
+//! | `fusion/SHAPE` | products of a shape, with every epilogue |
+//! | `power/SHAPE`, `power/ceilings` | products of a shape, and ceiling loops, that are loads |
 //! | `PROBE/PATH/NAME` | a unit or conversion |
 //! | `order/PATH/TRIPLE/SHAPE` | the order of the sums of a path's product |
 //! | `BLOCK~1`, `BLOCK~2`, … | the block measured again without a cell that killed its process |
@@ -30,6 +32,16 @@ pub fn ladder(path: &str, triple: Triple) -> String {
 /// Products of a shape that start from one recipe and cache state.
 pub fn products(shape: Shape, recipe: Recipe, cache: CacheState) -> String {
     format!("gemm/{shape}/{}/{}", recipe.name(), name_of(&cache))
+}
+
+/// Products of a shape of a probe that has one block for each.
+pub fn of_shape(probe: Probe, shape: Shape) -> String {
+    format!("{}/{shape}", name_of(&probe))
+}
+
+/// The block of all ceiling loops of a probe.
+pub fn ceilings(probe: Probe) -> &'static str {
+    if probe == Probe::Power { "power/ceilings" } else { CEILINGS }
 }
 
 /// A question about one unit or conversion.
@@ -82,12 +94,15 @@ pub fn first_recipe(plan: &Plan, own: Recipe) -> Recipe {
 /// The block that a plan has for a row: its name there is this, or this with `~n` or `!` behind it.
 pub fn of_row(plan: &Plan, row: &CellRow) -> Option<String> {
     Some(match row.work {
+        work if work.is_product() && matches!(row.probe, Probe::Fusion | Probe::Power) => {
+            of_shape(row.probe, row.shape?)
+        }
         Work::Rung => ladder(&row.path, row.triple),
-        Work::Ceiling => CEILINGS.to_owned(),
+        Work::Ceiling => ceilings(row.probe).to_owned(),
         Work::Meter => METERS.to_owned(),
         Work::Unit | Work::Conversion => instruction(row.probe, &row.path, &row.tile),
         Work::Product => order(&row.path, row.triple, row.shape?),
-        Work::Gemm => products(row.shape?, first_recipe(plan, row.recipe?), row.cache),
+        _ => products(row.shape?, first_recipe(plan, row.recipe?), row.cache),
     })
 }
 

@@ -3,6 +3,7 @@
 pub use crate::plan_error::{PlanError, PlanFault};
 pub use crate::plan_select::begins;
 use crate::rows::{CacheState, Probe};
+use rigel_numerics::epilogue::Activation;
 use rigel_numerics::{Recipe, Shape, Triple};
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +40,12 @@ pub struct Plan {
     /// Axes of the probe `order`; a plan that does not name it may leave the section out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<OrderAxes>,
+    /// Axes of the probe `fusion`; a plan that does not name it may leave the section out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fusion: Option<FusionAxes>,
+    /// Axes of the probe `power`; a plan that does not name it may leave the section out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<PowerAxes>,
 }
 
 impl Plan {
@@ -170,6 +177,54 @@ impl Default for UnitsAxes {
     /// 10⁶, as a claim needs.
     fn default() -> Self {
         UnitsAxes { validation: 1_000_000 }
+    }
+}
+
+/// Axes of the probe `power`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PowerAxes {
+    /// Seconds of each window of idling or load.
+    pub window_s: f64,
+    /// Shapes of the products that are loads.
+    #[schemars(with = "Vec<String>")]
+    pub shapes: Vec<Shape>,
+    /// Recipes of their operands; at least one that can fail its gate.
+    pub recipes: Vec<Recipe>,
+    /// Whether ceiling loops are loads too.
+    pub ceilings: bool,
+}
+
+impl Default for PowerAxes {
+    /// Windows of 3 s, zeros beside random data.
+    fn default() -> Self {
+        let (shapes, recipes) = (vec![Shape::cube(2048)], vec![Recipe::NearNormal, Recipe::Zeros]);
+        PowerAxes { window_s: 3.0, shapes, recipes, ceilings: true }
+    }
+}
+
+/// Axes of the probe `fusion`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FusionAxes {
+    /// Shapes.
+    #[schemars(with = "Vec<String>")]
+    pub shapes: Vec<Shape>,
+    /// Recipes that can fail their gate.
+    pub recipes: Vec<Recipe>,
+    /// Activations behind product and bias.
+    #[schemars(with = "Vec<String>")]
+    pub activations: Vec<Activation>,
+}
+
+impl Default for FusionAxes {
+    /// The study's shapes, random data, GELU by tanh.
+    fn default() -> Self {
+        FusionAxes {
+            shapes: [512, 1024, 2048].map(Shape::cube).to_vec(),
+            recipes: vec![Recipe::NearNormal],
+            activations: vec![Activation::GeluTanh],
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::plan::*;
 use crate::plan_error::{PlanError, PlanFault};
 use crate::plan_section::{Section, Source};
 use crate::rows::{CacheState, Probe, name_of};
+use rigel_numerics::epilogue::Activation;
 use rigel_numerics::order::MOST_PRODUCTS;
 use rigel_numerics::{Recipe, Shape, Triple};
 use std::fmt::Write;
@@ -18,7 +19,7 @@ const TOML_MAX: u64 = i64::MAX as u64;
 
 impl Plan {
     /// Probes that a plan may name today; the others have their words and places, and no code yet.
-    pub const OFFERED: [Probe; 8] = [
+    pub const OFFERED: [Probe; 10] = [
         Probe::Types,
         Probe::Throughput,
         Probe::Clocks,
@@ -27,6 +28,8 @@ impl Plan {
         Probe::Layout,
         Probe::Specials,
         Probe::Order,
+        Probe::Fusion,
+        Probe::Power,
     ];
 
     /// Reads a whole plan: every key must be there. `file` is its name in messages.
@@ -58,7 +61,7 @@ impl Plan {
 
 fn write_plan(plan: &Plan, out: &mut String) -> std::fmt::Result {
     let Plan { name, seed, probes, sampling, thresholds, limits, matches, baselines, select, types, .. } = plan;
-    let Plan { throughput, units, order, .. } = plan;
+    let Plan { throughput, units, order, fusion, power, .. } = plan;
     writeln!(out, "name = {}\nseed = {seed}\nprobes = {}", quoted(name), list(probes.iter().map(name_of)))?;
     let Sampling { processes, repetitions, minimum_repetitions, budget_s, precision, burst, pilot, .. } = sampling;
     let Sampling { bootstrap_resamples, meter_window_s, .. } = sampling;
@@ -91,12 +94,20 @@ fn write_plan(plan: &Plan, out: &mut String) -> std::fmt::Result {
     if let Some(UnitsAxes { validation }) = units {
         writeln!(out, "\n[units]\nvalidation = {validation}")?;
     }
-    match order {
-        Some(OrderAxes { shapes }) => {
-            writeln!(out, "\n[order]\nshapes = {}", list(shapes.iter().map(Shape::to_string)))
-        }
-        None => Ok(()),
+    if let Some(OrderAxes { shapes }) = order {
+        writeln!(out, "\n[order]\nshapes = {}", list(shapes.iter().map(Shape::to_string)))?;
     }
+    if let Some(FusionAxes { shapes, recipes, activations }) = fusion {
+        writeln!(out, "\n[fusion]\nshapes = {}", list(shapes.iter().map(Shape::to_string)))?;
+        writeln!(out, "recipes = {}", list(recipes.iter().map(|recipe| recipe.name().to_owned())))?;
+        writeln!(out, "activations = {}", list(activations.iter().map(Activation::to_string)))?;
+    }
+    if let Some(PowerAxes { window_s, shapes, recipes, ceilings }) = power {
+        writeln!(out, "\n[power]\nwindow_s = {window_s:?}\nshapes = {}", list(shapes.iter().map(Shape::to_string)))?;
+        writeln!(out, "recipes = {}", list(recipes.iter().map(|recipe| recipe.name().to_owned())))?;
+        writeln!(out, "ceilings = {ceilings}")?;
+    }
+    Ok(())
 }
 
 fn list(values: impl Iterator<Item = String>) -> String {
@@ -122,8 +133,20 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
     let table = toml::de::DeTable::parse(text).map_err(|error| {
         source.error(error.span().map_or(0, |span| span.start), PlanFault::Syntax(error.message().to_owned()))
     })?;
-    let sections =
-        ["sampling", "thresholds", "limits", "match", "baselines", "select", "types", "throughput", "units", "order"];
+    let sections = [
+        "sampling",
+        "thresholds",
+        "limits",
+        "match",
+        "baselines",
+        "select",
+        "types",
+        "throughput",
+        "units",
+        "order",
+        "fusion",
+        "power",
+    ];
     let keys: Vec<&'static str> = ["name", "seed", "probes"].into_iter().chain(sections).collect();
     let root = Section::root(source, &table, &keys)?;
     let named = "1 to 64 letters, digits, `.`, `_` or `-`";
@@ -135,6 +158,8 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
     let limits = limits(&root, base.map(|b| &b.limits))?;
     let asks_units = probes.iter().any(|p| matches!(p, Probe::Arithmetic | Probe::Layout | Probe::Specials));
     let asks_order = probes.contains(&Probe::Order);
+    let fuses = probes.contains(&Probe::Fusion);
+    let meters = probes.contains(&Probe::Power);
     Ok(Plan {
         name,
         seed,
@@ -149,6 +174,8 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
         throughput: throughput(&root, base.map(|b| &b.throughput))?,
         units: units(&root, base.and_then(|b| b.units.as_ref()), asks_units)?,
         order: order(&root, base.and_then(|b| b.order.as_ref()), asks_order)?,
+        fusion: fusion(&root, base.and_then(|b| b.fusion.as_ref()), fuses)?,
+        power: power(&root, base.and_then(|b| b.power.as_ref()), meters)?,
     })
 }
 
@@ -287,6 +314,39 @@ fn units(root: &Section<'_>, base: Option<&UnitsAxes>, needed: bool) -> Result<O
         return Ok(base.cloned());
     }
     Ok(Some(UnitsAxes { validation: s.whole("validation", 1000..=1_000_000_000, base.map(|b| b.validation))? }))
+}
+
+/// The section of the probe `fusion`; nothing where neither it nor the section is there.
+fn fusion(root: &Section<'_>, base: Option<&FusionAxes>, needed: bool) -> Result<Option<FusionAxes>, PlanError> {
+    let s = root.open("fusion", &["shapes", "recipes", "activations"])?;
+    if !s.is_there() && !needed {
+        return Ok(base.cloned());
+    }
+    let known = Activation::ALL.map(Activation::name).join(", ");
+    let activation = |text: &str| Activation::ALL.into_iter().find(|a| a.name() == text).ok_or_else(|| known.clone());
+    let axes = FusionAxes {
+        shapes: s.axis("shapes", SHAPE, base.map(|b| b.shapes.clone()), shape)?,
+        recipes: recipes(&s, base.map(|b| b.recipes.clone()))?,
+        activations: s.axis("activations", &known, base.map(|b| b.activations.clone()), activation)?,
+    };
+    if axes.recipes.iter().any(|recipe| recipe.is_blind()) {
+        return Err(s.contradiction("recipes", "recipes that can fail their gate: not zeros, not constant"));
+    }
+    Ok(Some(axes))
+}
+
+/// The section of the probe `power`; nothing where neither it nor the section is there.
+fn power(root: &Section<'_>, base: Option<&PowerAxes>, needed: bool) -> Result<Option<PowerAxes>, PlanError> {
+    let s = root.open("power", &["window_s", "shapes", "recipes", "ceilings"])?;
+    if !s.is_there() && !needed {
+        return Ok(base.cloned());
+    }
+    Ok(Some(PowerAxes {
+        window_s: s.real("window_s", 0.1..=600.0, base.map(|b| b.window_s))?,
+        shapes: s.axis("shapes", SHAPE, base.map(|b| b.shapes.clone()), shape)?,
+        recipes: recipes(&s, base.map(|b| b.recipes.clone()))?,
+        ceilings: s.flag("ceilings", base.map(|b| b.ceilings))?,
+    }))
 }
 
 /// The section of the probe `order`; nothing where neither it nor the section is there.

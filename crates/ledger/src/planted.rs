@@ -47,6 +47,8 @@ impl Plan {
                 ceilings: true,
             },
             units: None,
+            fusion: None,
+            power: None,
             order: None,
         }
     }
@@ -83,6 +85,7 @@ impl Provenance {
                 features: Vec::new(),
                 offers: Vec::new(),
                 missing_meters: Vec::new(),
+                meters: Vec::new(),
             },
             host: Host { cpu: text(), logical_cpus: 1, load: None, environment: String::new() },
             command: vec!["rigel".to_owned(), "run".to_owned()],

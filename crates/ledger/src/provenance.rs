@@ -84,6 +84,21 @@ pub struct DeviceRecord {
     pub offers: Vec<OfferRecord>,
     /// Meters that a user would expect and that are not there, with the reason.
     pub missing_meters: Vec<MissingMeterRecord>,
+    /// Meters that can be read, with what each covers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub meters: Vec<MeterRecord>,
+}
+
+/// A meter that can be read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MeterRecord {
+    /// Name.
+    pub name: String,
+    /// Unit of what it reads.
+    pub unit: String,
+    /// What it covers, and what it does not.
+    pub coverage: String,
 }
 
 /// An offer of the device, as provenance keeps it.

@@ -4,6 +4,7 @@
 //! decimal form that reads back to the same bits.
 
 use crate::statistics::Bootstrap;
+use rigel_numerics::epilogue::Activation;
 use rigel_numerics::{Format, Megahertz, Recipe, Shape, Time, Triple, random};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -90,10 +91,18 @@ pub enum Probe {
 
 /// What a cell runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Work {
     /// A product that is timed for its rate.
     Gemm,
+    /// A product with bias and GELU by tanh, in one kernel.
+    FusedTanh,
+    /// A product with bias and GELU by erf, in one kernel.
+    FusedErf,
+    /// A product with bias, then GELU by tanh in a kernel of its own.
+    DecomposedTanh,
+    /// A product with bias, then GELU by erf in a kernel of its own.
+    DecomposedErf,
     /// A loop without memory traffic.
     Ceiling,
     /// A product on the ladder: gated, not timed for a rate. Has no throughput by construction.
@@ -106,6 +115,50 @@ pub enum Work {
     Product,
     /// Readings of meters under the loop of a path, where they failed: why a meter or a load left none. Has no throughput.
     Meter,
+}
+
+impl Work {
+    /// Products that are timed for their rate, with or without an epilogue: these have a launch tile that a pilot chooses.
+    pub const PRODUCTS: [Work; 5] =
+        [Work::Gemm, Work::FusedTanh, Work::FusedErf, Work::DecomposedTanh, Work::DecomposedErf];
+
+    /// Whether it is a product that is timed for its rate.
+    pub fn is_product(self) -> bool {
+        Work::PRODUCTS.contains(&self)
+    }
+
+    /// What follows the product and the bias; none for a product alone and for everything else.
+    pub const fn activation(self) -> Option<Activation> {
+        match self {
+            Work::FusedTanh | Work::DecomposedTanh => Some(Activation::GeluTanh),
+            Work::FusedErf | Work::DecomposedErf => Some(Activation::GeluErf),
+            _ => None,
+        }
+    }
+
+    /// Whether bias and activation are applied by the kernel that multiplies.
+    pub const fn is_fused(self) -> bool {
+        matches!(self, Work::FusedTanh | Work::FusedErf)
+    }
+
+    /// A product with an epilogue.
+    pub const fn of(activation: Activation, fused: bool) -> Work {
+        match (activation, fused) {
+            (Activation::GeluTanh, true) => Work::FusedTanh,
+            (Activation::GeluErf, true) => Work::FusedErf,
+            (Activation::GeluTanh, false) => Work::DecomposedTanh,
+            (Activation::GeluErf, false) => Work::DecomposedErf,
+        }
+    }
+
+    /// The work whose pilot chooses the launch tile: an activation does not choose it.
+    pub const fn piloted_as(self) -> Work {
+        match self {
+            Work::FusedErf => Work::FusedTanh,
+            Work::DecomposedErf => Work::DecomposedTanh,
+            other => other,
+        }
+    }
 }
 
 /// The identity axes of a cell. Device and process are not part of it.

@@ -52,6 +52,11 @@ pub fn tolerance(triple: Triple, k: usize, recipe: Recipe) -> Tolerance {
     if recipe.is_integral() && max_sum(recipe, triple, k) <= unit_roundoff_inverse(bits) {
         return Tolerance::EXACT;
     }
+    rounding(triple, k)
+}
+
+/// What rounding in the declared floating types may cost a sum of `k` terms, whatever the terms are.
+pub(crate) fn rounding(triple: Triple, k: usize) -> Tolerance {
     let terms = k as f64;
     let accumulated = terms / unit_roundoff_inverse(triple.acc.precision());
     let gamma = if accumulated < 1.0 { accumulated / (1.0 - accumulated) } else { f64::INFINITY };

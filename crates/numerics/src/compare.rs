@@ -6,6 +6,7 @@
 
 use crate::bound::Tolerance;
 use crate::double_double::two_sum;
+use crate::epilogue;
 use crate::exact::{Dot, NotFinite, Residual};
 use crate::reference::{Reference, Values, exact_element};
 use crate::{Format, Matrix, Shape, Triple, decode_row};
@@ -63,7 +64,10 @@ impl<M: Deref<Target = Matrix> + Sync> Reference<M> {
     /// # Panics
     /// When the element lies outside the product.
     pub fn exact(&self, row: usize, col: usize) -> Result<Dot, NotFinite> {
-        exact_element(&self.a, &self.b, row, col)
+        let Some(activation) = self.activation else { return exact_element(&self.a, &self.b, row, col) };
+        let last = self.shape.k - 1;
+        let terms = (0..last).map(|k| (self.a.get(row, k), self.b.get(k, col)));
+        epilogue::dot(self.triple, activation, terms, self.b.get(last, col))
     }
 
     /// Compares a device's output with the reference.
@@ -72,14 +76,14 @@ impl<M: Deref<Target = Matrix> + Sync> Reference<M> {
     /// [`CompareError`] when the output is not of the triple's output format or of the product's extents.
     pub fn compare(&self, output: &Matrix, tolerance: Tolerance) -> Result<Comparison, CompareError> {
         check_output(self.triple, self.shape, output)?;
-        let exact_below = self.quantum() * 2f64.powi(53);
+        let exact_below = self.exact_below();
         let scan = Scan { reference: self, output, tolerance, slack: self.slack(), exact_below };
         Ok(scan.compare())
     }
 
     /// The elements outside the tolerance, in row-major order; for outputs that [`Reference::compare`] takes.
     pub(crate) fn outside(&self, output: &Matrix, tolerance: Tolerance) -> Vec<(usize, usize)> {
-        let exact_below = self.quantum() * 2f64.powi(53);
+        let exact_below = self.exact_below();
         let scan = Scan { reference: self, output, tolerance, slack: self.slack(), exact_below };
         (0..self.shape.m)
             .into_par_iter()
@@ -92,10 +96,17 @@ impl<M: Deref<Target = Matrix> + Sync> Reference<M> {
             .collect()
     }
 
-    /// A bound on the relative error of Σ|a||b|: γ_K with room for the roundings of its own use.
+    /// A bound on the error of either sum relative to Σ|a||b|: γ_K with room for the roundings of its own use.
     fn slack(&self) -> f64 {
         let gamma = self.shape.k as f64 * U;
-        gamma / (1.0 - gamma) * (1.0 + 8.0 * U) + 8.0 * U
+        let sums = gamma / (1.0 - gamma) * (1.0 + 8.0 * U) + 8.0 * U;
+        // An activation stretches the error of its sum and has one of its own, relative to a sum no larger than Σ|a||b|.
+        if self.activation.is_some() { epilogue::LIPSCHITZ * sums + 64.0 * U } else { sums }
+    }
+
+    /// Sums whose Σ|a||b| lies below this are exact; what an activation made of one never counts as exact.
+    fn exact_below(&self) -> f64 {
+        if self.activation.is_some() { 0.0 } else { self.quantum() * 2f64.powi(53) }
     }
 
     /// A power of two of which every product is a multiple, ∞ when all are zero, 0 for none; computed once.

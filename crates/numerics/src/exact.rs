@@ -116,6 +116,18 @@ impl Dot {
 }
 
 impl ExactSum {
+    /// The sum that is exactly this finite number.
+    ///
+    /// # Panics
+    /// For an infinity or NaN, which no sum is.
+    pub fn of(x: f64) -> ExactSum {
+        let one = 1.0_f64.to_bits();
+        match dot(Format::F64, Format::F64, [(x.to_bits(), one)]) {
+            Ok(dot) => dot.sum,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
     /// The sum rounded to f64, to nearest, ties to even; infinite from 2^1024 − 2^970 on. Zero comes out positive.
     pub fn to_f64(&self) -> f64 {
         self.scaled(0)

@@ -18,6 +18,7 @@ pub mod decode_row;
 pub mod double_double;
 mod elements;
 mod encode;
+pub mod epilogue;
 pub mod exact;
 mod fits;
 pub mod format;

@@ -15,6 +15,7 @@
 
 use crate::both_sums::both_sums;
 use crate::double_double::{Sums, add_product};
+use crate::epilogue::Activation;
 use crate::exact::{Dot, NotFinite, dot};
 use crate::plane::Plane;
 use crate::{Format, Matrix, Operand, Shape, Triple, decode_row};
@@ -38,8 +39,10 @@ pub struct Reference<M = Arc<Matrix>> {
     pub a: M,
     /// The right operand, k × n.
     pub b: M,
-    /// The sums.
+    /// The sums, or what an activation made of them.
     pub values: Values,
+    /// The activation that the sums went through, if any: the last column of A is then 1 and the last row of B the bias.
+    pub activation: Option<Activation>,
     pub(crate) quantum: OnceLock<f64>,
 }
 
@@ -163,7 +166,7 @@ pub fn reference<M: Deref<Target = Matrix>>(triple: Triple, a: M, b: M) -> Resul
             Values::Single { sum, magnitude }
         }
     };
-    Ok(Reference { triple, shape, a, b, values, quantum: OnceLock::new() })
+    Ok(Reference { triple, shape, a, b, values, activation: None, quantum: OnceLock::new() })
 }
 
 impl<M> Reference<M> {

@@ -8,6 +8,7 @@
 mod answers;
 mod catalogue;
 pub mod columns;
+mod costs;
 mod figure;
 mod figures;
 mod headlines;

@@ -22,8 +22,8 @@ pub fn findings_markdown(source: Source<'_>) -> String {
     }
     let verdicts = if source.asks_products() { VerdictTable::new(source).markdown() } else { String::new() };
     let units = crate::units::markdown_tables(source);
-    let orders = crate::orders::markdown_table(source);
-    let tables: Vec<&str> =
-        [verdicts.as_str(), units.as_str(), orders.as_str()].into_iter().filter(|table| !table.is_empty()).collect();
+    let (orders, costs) = (crate::orders::markdown_table(source), crate::costs::markdown_tables(source));
+    let tables = [verdicts.as_str(), units.as_str(), orders.as_str(), costs.as_str()];
+    let tables: Vec<&str> = tables.into_iter().filter(|table| !table.is_empty()).collect();
     format!("{intro}\n\n{}", tables.join("\n"))
 }

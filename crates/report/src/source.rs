@@ -5,7 +5,7 @@ use rigel_ledger::facts::SampleSource;
 use rigel_ledger::provenance::RunKind;
 use rigel_ledger::store::{Run, Samples};
 use rigel_ledger::units::UnitRecord;
-use rigel_ledger::{CellRow, FactRow, Plan, PowerRow, Provenance};
+use rigel_ledger::{CellRow, FactRow, Plan, PowerRow, Probe, Provenance};
 
 /// The files of one run (or of several merged ones), already read. Every figure, page and table is a pure function of
 /// it: equal sources give equal bytes on every machine.
@@ -92,7 +92,8 @@ impl Source<'_> {
 
     /// Whether the plan measures products, and not single units alone.
     pub fn asks_products(&self) -> bool {
-        self.plan.probes.iter().any(|probe| rigel_ledger::units::folder(*probe).is_none())
+        let products = [Probe::Types, Probe::Throughput, Probe::Clocks, Probe::Dispatch];
+        self.plan.probes.iter().any(|probe| products.contains(probe))
     }
 
     /// Whether the run is sealed: only then it has facts, and digests that vouch for its files.

@@ -13,9 +13,10 @@ use crate::supervisor::{End, SupervisorError, Workers};
 use rigel_ledger::block_name;
 use rigel_ledger::gate::places;
 use rigel_ledger::plan::{Limits, Plan};
-use rigel_ledger::rows::{CellId, CellRow, Identity, Outcome, PowerRow, SampleRow, WitnessRow, Work};
+use rigel_ledger::rows::{CellId, CellRow, Identity, Outcome, PowerRow, SampleRow, WitnessRow};
 use rigel_ledger::store::{RunWriter, StoreError};
 use rigel_ledger::units::UnitRecord;
+use rigel_numerics::Time;
 
 /// Who watches.
 pub trait Observer {
@@ -125,7 +126,7 @@ impl Campaign<'_> {
                 Piece::Absent { cell, reason } => self.absent(piece, cell, reason)?,
                 Piece::Climb { cells } => self.climb(piece, cells)?,
                 Piece::Block { id, cells } => self.block(id, cells)?,
-                Piece::Meters { cells } => self.meters(cells)?,
+                Piece::Meters { cells, window_s, energy } => self.meters(cells, *window_s, *energy)?,
                 Piece::Instruction { cell } => self.instruction(&piece.name(), cell)?,
             };
             if ended != Ended::Complete {
@@ -145,18 +146,28 @@ impl Campaign<'_> {
         Ok(Ended::Complete)
     }
 
-    /// Reads meters once a run; readings come all at once or not at all.
-    fn meters(&mut self, cells: &[Identity]) -> Result<Ended, CampaignError> {
-        if !self.writer.power().is_empty() {
+    /// Reads meters under these loads once a run; readings come all at once or not at all. Products that do not count are no
+    /// load; those that do have the launch tile with which they were measured.
+    fn meters(&mut self, cells: &[Identity], window_s: f64, energy: bool) -> Result<Ended, CampaignError> {
+        let load = |cell: &Identity| {
+            let row = self.writer.cells().iter().find(|row| resume::is_of(cell, row) && row.outcome.counts());
+            if cell.work.is_product() { row.map(CellRow::identity) } else { Some(cell.clone()) }
+        };
+        let cells: Vec<Identity> = cells.iter().filter_map(load).collect();
+        let phases: Vec<String> = cells.iter().map(|cell| CellId::of(cell).to_string()).collect();
+        if cells.is_empty() || self.writer.power().iter().any(|row| phases.contains(&row.phase)) {
             return Ok(Ended::Complete);
         }
         self.observer.piece("meters");
-        let job = Job::Meters { cells: cells.to_vec(), window_s: self.plan.sampling.meter_window_s };
-        let attempt = self.attempt(0, job)?;
+        let attempt = self.attempt(0, Job::Meters { cells: cells.clone(), window_s, energy })?;
         match &attempt.end {
             End::Done => {
                 self.append_fresh(block_name::METERS, attempt.measured.into_iter().map(Measured::rows).collect())?;
-                let rows: Vec<PowerRow> = attempt.readings.into_iter().map(MeterReading::row).collect();
+                // Readings of another piece began at 0 as well: these go behind them.
+                let last = self.writer.power().iter().map(|row| row.time_ns.0).max();
+                let behind = last.map_or(0, |last| last + Time::from_seconds(1.0).0);
+                let mut rows: Vec<PowerRow> = attempt.readings.into_iter().map(MeterReading::row).collect();
+                rows.iter_mut().for_each(|row| row.time_ns.0 += behind);
                 self.writer.append_power(&rows)?;
                 Ok(Ended::Complete)
             }
@@ -271,7 +282,7 @@ impl Campaign<'_> {
                 debug_assert!(row.process == 0 || resume::tile(self.writer.cells(), id, cell).is_some());
                 continue;
             }
-            if cell.work != Work::Gemm {
+            if !cell.work.is_product() {
                 ready.push(cell.clone());
                 continue;
             }
@@ -279,9 +290,11 @@ impl Campaign<'_> {
                 ready.push(Identity { tile, ..cell.clone() });
                 continue;
             }
-            let sibling = ready
-                .iter()
-                .find(|r| (&r.path, r.triple, r.shape, r.cache) == (&cell.path, cell.triple, cell.shape, cell.cache));
+            let alike = |r: &&Identity| {
+                let place = |of: &Identity| (of.path.clone(), of.triple, of.shape, of.cache, of.work.piloted_as());
+                place(r) == place(cell)
+            };
+            let sibling = ready.iter().find(alike);
             if let Some(sibling) = sibling {
                 ready.push(Identity { tile: sibling.tile.clone(), ..cell.clone() });
                 continue;

@@ -3,7 +3,7 @@
 use crate::gate::{Gatekeeper, Inputs, View};
 use crate::order::{Stage, cache_of};
 use crate::spent::Spent;
-use rigel_device::{CeilingSpec, Device, Fault, Gemm, GemmSpec, Refusal, Rung, Sample};
+use rigel_device::{CeilingSpec, Device, Epilogue, Fault, Gemm, GemmSpec, Refusal, Rung, Sample};
 use rigel_ledger::Outcome;
 use rigel_ledger::gate::places;
 use rigel_ledger::rows::{Identity, Stop, Work};
@@ -98,17 +98,22 @@ impl Prepared {
                     variant: identity.tile.clone(),
                 })?)
             }
-            (Work::Gemm | Work::Rung, Some(shape)) => {
+            (work, Some(shape)) if work.is_product() || work == Work::Rung => {
                 at(index, Stage::Inputs);
                 let inputs =
                     spent.gate(|| gatekeeper.inputs(identity)).map_err(|why| Stopped::new(Outcome::Absent, why))?;
                 at(index, Stage::Compile);
-                let mut gemm = device.compile(&GemmSpec {
+                let spec = GemmSpec {
                     path: identity.path.clone(),
                     triple: identity.triple,
                     shape,
                     tile: identity.tile.clone(),
-                })?;
+                };
+                let epilogue = work.activation().map(|activation| Epilogue { activation, fused: work.is_fused() });
+                let mut gemm = match epilogue {
+                    None => device.compile(&spec)?,
+                    Some(epilogue) => device.compile_with(&spec, epilogue)?,
+                };
                 at(index, Stage::Load);
                 gemm.load()?;
                 at(index, Stage::Bind);
@@ -119,7 +124,7 @@ impl Prepared {
                 let why = "units, orders and meters are asked by themselves, not timed as products";
                 return Err(Stopped::new(Outcome::Failed, why));
             }
-            (Work::Gemm | Work::Rung, None) => {
+            _ => {
                 return Err(Stopped::new(Outcome::Failed, "a product without a shape cannot be measured"));
             }
         };
@@ -141,7 +146,7 @@ impl Prepared {
     pub fn operations(&self) -> Option<u64> {
         match (&self.compiled, self.identity.work) {
             (Compiled::Ceiling(ceiling), _) => Some(ceiling.operations()),
-            (Compiled::Product { .. }, Work::Gemm) => self.identity.shape.map(|s| s.operations()),
+            (Compiled::Product { .. }, work) if work.is_product() => self.identity.shape.map(|s| s.operations()),
             (Compiled::Product { .. }, _) => None,
         }
     }

@@ -60,7 +60,9 @@ impl DeviceLock {
     /// As [`DeviceLock::take`].
     pub fn of(run: &Provenance) -> Result<Option<DeviceLock>, DeviceBusy> {
         match run.kind {
-            RunKind::Measured => DeviceLock::take(&run.device.id).map(Some),
+            RunKind::Measured => {
+                DeviceLock::take_in(&std::env::temp_dir(), &run.device.id, run.concurrent_cells > 1).map(Some)
+            }
             RunKind::Simulated => Ok(None),
         }
     }
@@ -71,15 +73,16 @@ impl DeviceLock {
     /// [`DeviceBusy::Held`] while another lock on it lives, in this or any other process;
     /// [`DeviceBusy::Unlockable`] when the lock file cannot be opened or locked.
     pub fn take(id: &str) -> Result<DeviceLock, DeviceBusy> {
-        DeviceLock::take_in(&std::env::temp_dir(), id)
+        DeviceLock::take_in(&std::env::temp_dir(), id, false)
     }
 
-    fn take_in(dir: &Path, id: &str) -> Result<DeviceLock, DeviceBusy> {
+    /// A shared lock keeps runs out that want the device alone, and lets others in that share it.
+    fn take_in(dir: &Path, id: &str, shared: bool) -> Result<DeviceLock, DeviceBusy> {
         let hash = blake3::hash(id.as_bytes()).to_hex();
         let path = dir.join(format!("rigel-{}.lock", &hash[..16]));
         let unlockable = |source| DeviceBusy::Unlockable { id: id.to_owned(), path: path.clone(), source };
         let file = open(&path).map_err(unlockable)?;
-        match file.try_lock() {
+        match if shared { file.try_lock_shared() } else { file.try_lock() } {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let holder = holder(&path);
@@ -132,40 +135,51 @@ mod tests {
     #[test]
     fn one_run_holds_a_device_at_a_time() {
         let dir = tempfile::tempdir().unwrap();
-        let first = DeviceLock::take_in(dir.path(), "GPU-1").unwrap();
-        let refused = DeviceLock::take_in(dir.path(), "GPU-1").unwrap_err();
+        let first = DeviceLock::take_in(dir.path(), "GPU-1", false).unwrap();
+        let refused = DeviceLock::take_in(dir.path(), "GPU-1", false).unwrap_err();
         assert!(matches!(&refused, DeviceBusy::Held { id, .. } if id == "GPU-1"), "{refused}");
         let text = refused.to_string();
         assert!(text.contains(&format!("process {} since 20", std::process::id())), "{text}");
         // Being refused takes nothing from the holder, and other devices are free.
-        assert!(DeviceLock::take_in(dir.path(), "GPU-1").is_err());
-        let other = DeviceLock::take_in(dir.path(), "GPU-2").unwrap();
+        assert!(DeviceLock::take_in(dir.path(), "GPU-1", false).is_err());
+        let other = DeviceLock::take_in(dir.path(), "GPU-2", false).unwrap();
         drop(first);
-        drop(DeviceLock::take_in(dir.path(), "GPU-1").unwrap());
-        assert!(DeviceLock::take_in(dir.path(), "GPU-2").is_err());
+        drop(DeviceLock::take_in(dir.path(), "GPU-1", false).unwrap());
+        assert!(DeviceLock::take_in(dir.path(), "GPU-2", false).is_err());
         drop(other);
+    }
+
+    #[test]
+    fn runs_that_share_a_device_keep_out_one_that_wants_it_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let shared = [(); 3].map(|()| DeviceLock::take_in(dir.path(), "GPU-1", true).unwrap());
+        assert!(DeviceLock::take_in(dir.path(), "GPU-1", false).is_err());
+        drop(shared);
+        let alone = DeviceLock::take_in(dir.path(), "GPU-1", false).unwrap();
+        assert!(DeviceLock::take_in(dir.path(), "GPU-1", true).is_err());
+        drop(alone);
     }
 
     #[test]
     fn what_a_dead_holder_left_binds_nobody() {
         let dir = tempfile::tempdir().unwrap();
-        drop(DeviceLock::take_in(dir.path(), "cpu").unwrap());
+        drop(DeviceLock::take_in(dir.path(), "cpu", false).unwrap());
         let path = fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
         fs::write(&path, "process 1 since 2000-01-01T00:00:00Z: rigel run, and much more text than ours").unwrap();
-        let _held = DeviceLock::take_in(dir.path(), "cpu").unwrap();
-        let text = DeviceLock::take_in(dir.path(), "cpu").unwrap_err().to_string();
+        let _held = DeviceLock::take_in(dir.path(), "cpu", false).unwrap();
+        let text = DeviceLock::take_in(dir.path(), "cpu", false).unwrap_err().to_string();
         assert!(text.contains(&format!("process {}", std::process::id())) && !text.contains("much more"), "{text}");
     }
 
     #[test]
     fn a_place_that_cannot_be_locked_is_named() {
         let dir = tempfile::tempdir().unwrap();
-        let missing = DeviceLock::take_in(&dir.path().join("missing"), "cpu").unwrap_err();
-        drop(DeviceLock::take_in(dir.path(), "cpu").unwrap());
+        let missing = DeviceLock::take_in(&dir.path().join("missing"), "cpu", false).unwrap_err();
+        drop(DeviceLock::take_in(dir.path(), "cpu", false).unwrap());
         let path = fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
-        let blocked = DeviceLock::take_in(dir.path(), "cpu").unwrap_err();
+        let blocked = DeviceLock::take_in(dir.path(), "cpu", false).unwrap_err();
         assert!(blocked.to_string().contains(&path.display().to_string()), "{blocked}");
         for refused in [missing, blocked] {
             assert!(matches!(refused, DeviceBusy::Unlockable { .. }), "{refused}");

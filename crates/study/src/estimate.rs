@@ -1,7 +1,7 @@
 //! How many rows, bytes, minutes and how much memory will a plan take, roughly, before anything runs?
 
 use crate::pieces::{Expansion, Piece};
-use rigel_ledger::rows::{CacheState, Identity, Probe, Work};
+use rigel_ledger::rows::{CacheState, Identity, Probe};
 use rigel_ledger::share::Share;
 use rigel_numerics::{Format, Matrix, Operand, Time, Triple};
 use std::collections::HashSet;
@@ -63,7 +63,7 @@ pub fn estimate_piece(expansion: &Expansion, piece: &Piece) -> Estimate {
     };
     match piece {
         Piece::Absent { .. } => {}
-        Piece::Meters { cells } => total.seconds += PROCESS_S + sampling.meter_window_s * (cells.len() + 1) as f64,
+        Piece::Meters { cells, window_s, .. } => total.seconds += PROCESS_S + window_s * (cells.len() + 1) as f64 * 1.2,
         Piece::Instruction { cell } => {
             let (seconds, bytes) = instruction(expansion, cell);
             total.seconds += PROCESS_S + seconds;
@@ -81,7 +81,7 @@ pub fn estimate_piece(expansion: &Expansion, piece: &Piece) -> Estimate {
                 let n = repetitions(&share, each);
                 total.samples += n * u64::from(sampling.processes);
                 total.seconds += f64::from(sampling.processes) * each * (n as f64 + n as f64 / share.burst as f64);
-                if cell.work == Work::Gemm {
+                if cell.work.is_product() {
                     let tiles = expansion.device.tiles(&cell.path, cell.triple).len() as f64;
                     total.seconds += PROCESS_S + each * f64::from(sampling.pilot + 1) * tiles + reference(cell, cores);
                     total.bytes += u64::from(sampling.processes) * WITNESS * WITNESS_BYTES;
@@ -177,6 +177,7 @@ fn repetitions(share: &Share, each: f64) -> u64 {
 mod tests {
     use super::*;
     use rigel_ledger::rows::Probe;
+    use rigel_ledger::rows::Work;
     use rigel_numerics::{Recipe, Shape};
 
     fn cell(path: &str, triple: &str, cache: CacheState) -> Identity {

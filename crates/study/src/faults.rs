@@ -8,6 +8,7 @@
 
 use rigel_ledger::gate::{FaultTrial, PlantedFault, Suspicious};
 use rigel_numerics::decode_row::decode_row;
+use rigel_numerics::epilogue::Activation;
 use rigel_numerics::reference::Reference;
 use rigel_numerics::{Matrix, Overflow, Rounding, random};
 use std::sync::Arc;
@@ -122,6 +123,13 @@ fn write(output: &mut Matrix, row: usize, mut value: impl FnMut(usize) -> f64) {
 pub fn rounded(reference: &Reference<Arc<Matrix>>) -> Matrix {
     let mut output = Matrix::zeroed(reference.triple.c, reference.shape.m, reference.shape.n);
     (0..output.rows).for_each(|row| write(&mut output, row, |column| reference.value(row, column)));
+    output
+}
+
+/// The output of a device whose sums these were, behind an activation.
+pub fn activated(sums: &Matrix, activation: Activation) -> Matrix {
+    let mut output = sums.clone();
+    (0..output.rows).for_each(|row| write(&mut output, row, |column| activation.of(sums.value(row, column))));
     output
 }
 

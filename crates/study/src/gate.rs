@@ -16,7 +16,8 @@ use rigel_ledger::plan::Thresholds;
 use rigel_ledger::rows::{GateMethod, Identity};
 use rigel_numerics::bound::{self, Tolerance, round_up_3};
 use rigel_numerics::checksum::{Checksums, SampledCheck};
-use rigel_numerics::compare::rows_of;
+use rigel_numerics::compare::{Comparison, rows_of};
+use rigel_numerics::epilogue::{self, Activation, with_ones};
 use rigel_numerics::exact::{self, Dot, NotFinite};
 use rigel_numerics::reference::{Reference, reference};
 use rigel_numerics::{Format, Matrix, Operand, Recipe, Shape, Triple};
@@ -41,6 +42,8 @@ pub struct Inputs {
     pub tolerance: Tolerance,
     triple: Triple,
     shape: Shape,
+    /// What follows the product; the last row of `b` is the bias then.
+    activation: Option<Activation>,
     /// Whether the recipe hides planted faults, so that none are planted.
     blind: bool,
     against: Against,
@@ -57,27 +60,39 @@ enum Against {
     Whole(Reference<Arc<Matrix>>),
     /// Sums and a sample of elements, above the size of a full check.
     Sums(Checksums<Arc<Matrix>>),
+    /// Every element of some rows, above that size behind an activation, through which no sum goes.
+    Rows(Vec<usize>, Reference<Arc<Matrix>>),
 }
 
 impl Inputs {
     /// The exact dot product of an element.
     fn exact(&self, row: usize, col: usize) -> Result<Dot, NotFinite> {
         let terms = (0..self.shape.k).map(|k| (self.a.get(row, k), self.b.get(k, col)));
-        exact::dot(self.triple.a, self.triple.b, terms)
+        match self.activation {
+            None => exact::dot(self.triple.a, self.triple.b, terms),
+            Some(activation) => epilogue::dot(self.triple, activation, terms, self.b.get(self.shape.k, col)),
+        }
+    }
+
+    /// The float64 reference of some rows, before an activation.
+    fn sums_of(&self, rows: &[usize]) -> Result<Reference<Arc<Matrix>>, String> {
+        let a = rows_of(&self.a, rows);
+        let a = Arc::new(if self.activation.is_some() { with_ones(&a) } else { a });
+        reference(self.triple, a, Arc::clone(&self.b)).map_err(|e| e.to_string())
     }
 
     /// Some rows of the product, checked element by element.
     fn rows(&self, rows: &[usize]) -> Result<Inputs, String> {
-        let a = Arc::new(rows_of(&self.a, rows));
-        let part = reference(self.triple, Arc::clone(&a), Arc::clone(&self.b)).map_err(|e| e.to_string())?;
+        let part = self.sums_of(rows)?;
         Ok(Inputs {
-            a,
+            a: Arc::new(rows_of(&self.a, rows)),
             b: Arc::clone(&self.b),
             tolerance: self.tolerance,
             triple: self.triple,
-            shape: part.shape,
+            shape: Shape { m: rows.len(), ..self.shape },
+            activation: self.activation,
             blind: self.blind,
-            against: Against::Whole(part),
+            against: Against::Whole(through(part, self.activation)),
             sizes: OnceCell::new(),
             proven: RefCell::default(),
         })
@@ -132,7 +147,15 @@ impl View {
     }
 }
 
-type Key = (Triple, Shape, Recipe, u64);
+/// A reference through an activation, where there is one.
+fn through(reference: Reference<Arc<Matrix>>, activation: Option<Activation>) -> Reference<Arc<Matrix>> {
+    match activation {
+        None => reference,
+        Some(activation) => epilogue::activated(reference, activation),
+    }
+}
+
+type Key = (Triple, Shape, Recipe, u64, Option<Activation>);
 /// An output's bytes, hashed, and the launch tile whose edges are looked at.
 type Looked = (blake3::Hash, (usize, usize));
 
@@ -166,27 +189,49 @@ impl Gatekeeper {
         let (Some(shape), Some(recipe)) = (identity.shape, identity.recipe) else {
             return Err("a product needs a shape and a recipe".into());
         };
-        let key = (identity.triple, shape, recipe, identity.seed);
+        let activation = identity.work.activation();
+        let key = (identity.triple, shape, recipe, identity.seed, activation);
         if let Some(inputs) = self.inputs.get(&key) {
             return Ok(Rc::clone(inputs));
         }
-        rigel_numerics::recipe::fits(recipe, identity.triple, shape.k).map_err(|e| e.to_string())?;
-        let a = self.operand(Operand::A, identity.triple.a, shape, recipe, identity.seed);
-        let b = self.operand(Operand::B, identity.triple.b, shape, recipe, identity.seed);
-        let full = shape.operations() / 2 <= self.thresholds.full_check;
         let triple = identity.triple;
-        let against = if full {
-            Against::Whole(reference(triple, Arc::clone(&a), Arc::clone(&b)).map_err(|e| e.to_string())?)
-        } else {
-            Against::Sums(Checksums::new(triple, Arc::clone(&a), Arc::clone(&b), self.seed).map_err(|e| e.to_string())?)
+        if activation.is_some() && triple.is_integer() {
+            return Err(format!("no activation follows a product of {triple}"));
+        }
+        // The bias is one row more of B.
+        let tall = Shape { k: shape.k + usize::from(activation.is_some()), ..shape };
+        rigel_numerics::recipe::fits(recipe, triple, tall.k).map_err(|e| e.to_string())?;
+        let a = self.operand(Operand::A, triple.a, shape, recipe, identity.seed);
+        let b = self.operand(Operand::B, triple.b, tall, recipe, identity.seed);
+        let full = shape.operations() / 2 <= self.thresholds.full_check;
+        let tolerance = match activation {
+            None => bound::tolerance(triple, shape.k, recipe),
+            Some(_) => epilogue::tolerance(triple, shape.k),
         };
-        let tolerance = bound::tolerance(triple, shape.k, recipe);
+        let of = |rows: Option<&[usize]>| {
+            let left = rows.map_or_else(|| Arc::clone(&a), |rows| Arc::new(rows_of(&a, rows)));
+            let left = if activation.is_some() { Arc::new(with_ones(&left)) } else { left };
+            let sums = reference(triple, left, Arc::clone(&b)).map_err(|e| e.to_string())?;
+            Ok::<_, String>(through(sums, activation))
+        };
+        let against = match (full, activation) {
+            (true, _) => Against::Whole(of(None)?),
+            (false, None) => Against::Sums(
+                Checksums::new(triple, Arc::clone(&a), Arc::clone(&b), self.seed).map_err(|e| e.to_string())?,
+            ),
+            (false, Some(_)) => {
+                let rows = places::rows(shape.m, self.seed);
+                let part = of(Some(&rows))?;
+                Against::Rows(rows, part)
+            }
+        };
         let inputs = Rc::new(Inputs {
             a,
             b,
             tolerance,
             triple,
             shape,
+            activation,
             blind: recipe.is_blind(),
             against,
             sizes: OnceCell::new(),
@@ -204,13 +249,13 @@ impl Gatekeeper {
 
     /// Looks at an output; `tile` is rows × columns of the launch tile that made it, whose edges are looked at.
     ///
-    /// A sampled check that lets an output pass is put to the proof on this very output.
+    /// A check by sums that lets an output pass is put to the proof on this very output.
     ///
     /// # Errors
     /// Why it is no output of this product: other extents, another format.
     pub fn look(&self, inputs: &Inputs, output: &Matrix, tile: (usize, usize)) -> Result<View, String> {
         let mut view = self.view(inputs, output, tile)?;
-        if view.method == GateMethod::Sampled && view.passes() && !inputs.blind {
+        if matches!(inputs.against, Against::Sums(_)) && view.passes() && !inputs.blind {
             view.trials = Some(self.proof(inputs, output, tile)?);
         }
         Ok(view)
@@ -239,6 +284,12 @@ impl Gatekeeper {
                 elements.extend(scan::scan(inputs, output));
                 (check.elements, Some(check))
             }
+            Against::Rows(rows, part) => {
+                elements.extend(scan::scan(inputs, output));
+                let looked_at = rows_of(output_of(shape, triple, output)?, rows);
+                let worst = part.compare(&looked_at, tolerance).map_err(|e| e.to_string())?;
+                (Comparison { row: rows[worst.row], ..worst }, None)
+            }
         };
         elements.insert((worst.row, worst.col));
         let mut look = Look::new(triple, tolerance);
@@ -256,13 +307,16 @@ impl Gatekeeper {
         let left = |check: &&SampledCheck| !check.stopped && check.rows.len() + check.columns.len() > 0;
         Ok(View {
             check: look.check(),
-            method: if sampled.is_some() { GateMethod::Sampled } else { GateMethod::Full },
+            method: match inputs.against {
+                Against::Whole(_) => GateMethod::Full,
+                Against::Sums(_) | Against::Rows(..) => GateMethod::Sampled,
+            },
             ulps: look.ulps(),
             visible: sampled
                 .as_ref()
                 .filter(|check| !check.stopped)
                 .map(|check| round_up_3(check.smallest_visible_relative)),
-            operands: if outside && !triple.is_integer() { cut() } else { None },
+            operands: if outside && !triple.is_integer() && inputs.activation.is_none() { cut() } else { None },
             witness,
             sums: sampled.as_ref().filter(left).map(suspicious),
             outside,
@@ -302,11 +356,16 @@ impl Gatekeeper {
         let sizes = || {
             let rows = faults::rows(inputs.shape.m, self.seed);
             let part = inputs.rows(&rows)?;
-            let Against::Whole(right) = &part.against else { return Err("rows of a product have a reference".into()) };
-            let output = faults::rounded(right);
-            let base = faults::Base { a: &part.a, b: &part.b, output: &output };
+            // Faults are of the product: an activation follows them as it follows the device's.
+            let output = faults::rounded(&inputs.sums_of(&rows)?);
+            let without_bias = inputs.activation.map(|_| rows_of(&inputs.b, &(0..inputs.shape.k).collect::<Vec<_>>()));
+            let base = faults::Base { a: &part.a, b: without_bias.as_ref().unwrap_or(&part.b), output: &output };
             let all: Vec<usize> = (0..rows.len()).collect();
-            Ok(base.trials(&all, self.seed, |faulty| self.trial(&part, faulty, TILE))?.into())
+            let trial = |faulty: &Matrix| match inputs.activation {
+                None => self.trial(&part, faulty, TILE),
+                Some(activation) => self.trial(&part, &faults::activated(faulty, activation), TILE),
+            };
+            Ok(base.trials(&all, self.seed, trial)?.into())
         };
         inputs.sizes.get_or_init(sizes).clone()
     }
@@ -334,6 +393,13 @@ impl Gatekeeper {
             operands: view.operands,
         })
     }
+}
+
+/// An output, if it is one of this product.
+fn output_of(shape: Shape, triple: Triple, output: &Matrix) -> Result<&Matrix, String> {
+    let fits = (output.format, output.rows, output.cols) == (triple.c, shape.m, shape.n)
+        && output.bytes.len() == shape.m * Matrix::row_bytes(triple.c, shape.n);
+    if fits { Ok(output) } else { Err(format!("{} x {} of {}", output.rows, output.cols, output.format)) }
 }
 
 /// The ledger's form of a tolerance. The absolute part, which only underflow needs, is left out of stored errors.

@@ -2,7 +2,7 @@
 
 use crate::pieces::Piece;
 use rigel_ledger::CellRow;
-use rigel_ledger::rows::{Identity, Work};
+use rigel_ledger::rows::Identity;
 use std::collections::HashSet;
 
 /// Cells that should have rows, and those that have none.
@@ -27,7 +27,7 @@ impl Missing {
 pub fn missing(pieces: &[Piece], rows: &[CellRow], processes: u32) -> Missing {
     let key = |identity: &Identity| {
         let mut identity = identity.clone();
-        if identity.work == Work::Gemm {
+        if identity.work.is_product() {
             identity.tile.clear();
         }
         identity
@@ -74,7 +74,7 @@ mod tests {
                 _ => 1,
             };
             let of = |cell: &Identity, process| {
-                let tile = if cell.work == Work::Gemm { "chosen".to_owned() } else { cell.tile.clone() };
+                let tile = if cell.work.is_product() { "chosen".to_owned() } else { cell.tile.clone() };
                 CellRow::blank(&Identity { tile, ..cell.clone() }, process)
             };
             rows.extend((0..last).flat_map(|p| piece.cells().iter().map(move |cell| of(cell, p))));

@@ -48,10 +48,12 @@ pub enum Job {
     },
     /// Read the meters at idle and under each cell's load.
     Meters {
-        /// Ceiling cells, one a path.
+        /// The loads.
         cells: Vec<Identity>,
         /// Length of a window, s.
         window_s: f64,
+        /// Whether operations are counted too, and the meters' update periods measured.
+        energy: bool,
     },
     /// Ask one unit or conversion.
     Unit {

@@ -1,7 +1,7 @@
 //! Which provenance does a run get before its first cell?
 
 use rigel_device::{Description, Device, Kind, MissingMeter};
-use rigel_ledger::provenance::{DeviceRecord, Host, MissingMeterRecord, OfferRecord, RunKind};
+use rigel_ledger::provenance::{DeviceRecord, Host, MeterRecord, MissingMeterRecord, OfferRecord, RunKind};
 use rigel_ledger::{Plan, Provenance};
 use std::path::Path;
 
@@ -16,12 +16,14 @@ pub struct Binary {
     pub command: Vec<String>,
     /// Shard; empty when undivided.
     pub partition: String,
+    /// Runs that share the device, this one included.
+    pub concurrent: u32,
 }
 
 /// The provenance of a run that starts now.
 pub fn provenance(plan: &Plan, selector: &str, device: &mut dyn Device, binary: &Binary) -> Provenance {
     let description = device.describe();
-    let missing = missing_meters(device);
+    let (meters, missing) = meters(device);
     let offers = device.offers();
     let plan_hash = plan.hash();
     let started = utc_now();
@@ -40,31 +42,34 @@ pub fn provenance(plan: &Plan, selector: &str, device: &mut dyn Device, binary: 
         binary_hash: std::env::current_exe().ok().and_then(|p| hash_file(&p)).unwrap_or_default(),
         recipe_hash: blake3::hash(rigel_numerics::recipe::RECIPE_TEXT.as_bytes()).to_hex().to_string(),
         seed: plan.seed,
-        device: record(description, selector, offers, missing),
+        device: record(description, selector, offers, (meters, missing)),
         host: host(),
         command: binary.command.clone(),
         partition: binary.partition.clone(),
-        concurrent_cells: 1,
+        concurrent_cells: binary.concurrent,
         started,
     }
 }
 
-/// Meters that are not there, and those that are there and cannot be read.
-fn missing_meters(device: &mut dyn Device) -> Vec<MissingMeter> {
+/// Meters that can be read; and those that are not there, or are there and cannot be read.
+fn meters(device: &mut dyn Device) -> (Vec<MeterRecord>, Vec<MissingMeter>) {
     let (there, mut missing) = device.meters();
+    let mut meters = Vec::new();
     for mut meter in there {
-        if let Err(why) = meter.read() {
-            missing.push(MissingMeter { name: meter.name().to_owned(), reason: why.to_string() });
+        let (name, unit, coverage) = (meter.name().to_owned(), meter.unit().to_owned(), meter.coverage().to_owned());
+        match meter.read() {
+            Ok(_) => meters.push(MeterRecord { name, unit, coverage }),
+            Err(why) => missing.push(MissingMeter { name, reason: why.to_string() }),
         }
     }
-    missing
+    (meters, missing)
 }
 
 fn record(
     d: Description,
     selector: &str,
     offers: Vec<rigel_device::Offer>,
-    missing: Vec<MissingMeter>,
+    (meters, missing): (Vec<MeterRecord>, Vec<MissingMeter>),
 ) -> DeviceRecord {
     let offer = |o: rigel_device::Offer| OfferRecord {
         path: o.path,
@@ -92,6 +97,7 @@ fn record(
         features: d.features,
         offers: offers.into_iter().map(offer).collect(),
         missing_meters: missing.into_iter().map(|m| MissingMeterRecord { name: m.name, reason: m.reason }).collect(),
+        meters,
     }
 }
 

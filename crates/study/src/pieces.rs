@@ -24,7 +24,7 @@ pub enum Piece {
     Block {
         /// Block id.
         id: String,
-        /// Cells; those of [`rigel_ledger::rows::Work::Gemm`] get their launch tile from a pilot.
+        /// Cells; products get their launch tile from a pilot.
         cells: Vec<Identity>,
     },
     /// One question about one matrix instruction or conversion, or about the order of one path's sums, alone in a process.
@@ -34,8 +34,12 @@ pub enum Piece {
     },
     /// Meters read at idle and under one steady load a path. It leaves readings and no cell rows.
     Meters {
-        /// The ceiling cells that are the loads.
+        /// The cells that are the loads; products have the launch tile with which they were measured.
         cells: Vec<Identity>,
+        /// Length of each window, s.
+        window_s: f64,
+        /// Whether operations are counted beside the meters, and the meters' update periods are measured.
+        energy: bool,
     },
 }
 
@@ -64,6 +68,11 @@ impl<'a> Expansion<'a> {
     /// Whether the plan and the filter select something of this path, triple and name.
     pub fn selects(&self, path: &str, triple: Triple, name: &str) -> bool {
         self.plan.select.takes(path, triple, name)
+    }
+
+    /// The selected offers that can be tried here.
+    pub fn present(&self) -> impl Iterator<Item = &Offer> {
+        self.offers.iter().filter(|offer| offer.absent.is_empty())
     }
 
     /// The offers that can be timed here, in the order of the device: the selected ones, and their rivals where verdicts are asked.
@@ -101,7 +110,7 @@ impl Piece {
     /// Its cells.
     pub fn cells(&self) -> &[Identity] {
         match self {
-            Piece::Climb { cells } | Piece::Block { cells, .. } | Piece::Meters { cells } => cells,
+            Piece::Climb { cells } | Piece::Block { cells, .. } | Piece::Meters { cells, .. } => cells,
             Piece::Absent { cell, .. } | Piece::Instruction { cell } => std::slice::from_ref(cell),
         }
     }

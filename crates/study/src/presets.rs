@@ -12,6 +12,8 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("orders", include_str!("presets/orders.toml")),
     ("paper", include_str!("presets/paper.toml")),
     ("study", include_str!("presets/study.toml")),
+    ("fusion", include_str!("presets/fusion.toml")),
+    ("power", include_str!("presets/power.toml")),
     ("full", include_str!("presets/full.toml")),
 ];
 
@@ -30,7 +32,7 @@ struct Rivals {
 #[derive(Debug, thiserror::Error)]
 pub enum PresetError {
     /// No preset of that name.
-    #[error("no preset `{0}`; known: quick, units, orders, paper, study, full")]
+    #[error("no preset `{0}`; known: quick, units, orders, paper, study, fusion, power, full")]
     Unknown(String),
     /// No match and baselines are named for that backend.
     #[error("presets name no match and baselines for backend `{0}`; give a plan file that does (`--plan`)")]
@@ -77,7 +79,8 @@ mod tests {
 
     #[test]
     fn unknown_names_are_refused_with_the_known_ones() {
-        assert!(preset("huge", "cpu").unwrap_err().to_string().contains("quick, units, orders, paper, study, full"));
+        let said = preset("huge", "cpu").unwrap_err().to_string();
+        assert!(said.contains("quick, units, orders, paper, study, fusion, power, full"), "{said}");
         assert!(preset("quick", "abacus").unwrap_err().to_string().contains("--plan"));
     }
 }

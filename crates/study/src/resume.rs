@@ -5,13 +5,13 @@
 //! under its name, or under `name~1`, `name~2`, … after it was measured again without a culprit.
 
 use rigel_ledger::block_name::{self, base};
-use rigel_ledger::rows::{CellRow, Identity, Work};
+use rigel_ledger::rows::{CellRow, Identity};
 use rigel_ledger::store::{RunWriter, StoreError};
 
 /// Whether a row is one of a block cell. The launch tile of a product is open until its pilot chose it.
 pub fn is_of(cell: &Identity, row: &CellRow) -> bool {
     let mut identity = row.identity();
-    if cell.work == Work::Gemm && cell.tile.is_empty() {
+    if cell.work.is_product() && cell.tile.is_empty() {
         identity.tile.clear();
     }
     identity == *cell

@@ -44,7 +44,12 @@ pub fn apply_axis(plan: &mut Plan, text: &str) -> Result<(), AxisError> {
         values.iter().map(value).collect()
     }
     match name {
-        "shape" => plan.throughput.shapes = read::<Shape>(name, &values)?,
+        "shape" => {
+            let shapes = read::<Shape>(name, &values)?;
+            plan.fusion.iter_mut().for_each(|axes| axes.shapes.clone_from(&shapes));
+            plan.power.iter_mut().for_each(|axes| axes.shapes.clone_from(&shapes));
+            plan.throughput.shapes = shapes;
+        }
         "recipe" => plan.throughput.recipes = read::<Recipe>(name, &values)?,
         "cache" => plan.throughput.caches = values.iter().map(|v| cache(v)).collect::<Result<_, _>>()?,
         "path" => plan.select.paths = values.iter().map(|v| (*v).to_owned()).collect(),

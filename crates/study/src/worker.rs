@@ -61,7 +61,9 @@ pub fn serve(order: &Order, output: impl Write) -> Result<(), WorkerError> {
         Job::Climb(cells) => worker.climb(device.as_mut(), cells),
         Job::Pilot { cell } => worker.pilot(device.as_mut(), cell),
         Job::Block { cells, .. } => worker.block(device.as_mut(), cells),
-        Job::Meters { cells, window_s } => worker.meters(device.as_mut(), cells, Time::from_seconds(*window_s)),
+        Job::Meters { cells, window_s, energy } => {
+            worker.meters(device.as_mut(), cells, Time::from_seconds(*window_s), *energy)
+        }
         Job::Unit { cell, validation } => worker.unit(device.as_mut(), cell, *validation),
         Job::Health => {
             worker.say(&Event::Health(device.health()));
@@ -304,9 +306,10 @@ impl<W: Write> Worker<'_, W> {
     }
 
     /// Reads meters at idle and under load.
-    fn meters(&mut self, device: &mut dyn Device, cells: &[Identity], window: Time) -> Result<(), Lost> {
+    fn meters(&mut self, device: &mut dyn Device, cells: &[Identity], window: Time, energy: bool) -> Result<(), Lost> {
         let mut spent = Spent::default();
-        let read = crate::meters::read(device, cells, window, &mut spent, &mut |event| self.say(&event));
+        let mut loads = crate::meters::Loads { device, gatekeeper: self.gatekeeper(), energy };
+        let read = crate::meters::read(&mut loads, cells, window, &mut spent, &mut |event| self.say(&event));
         self.spent += spent;
         read.map_err(|(cell, stopped)| Lost { cell, reason: stopped.reason })
     }

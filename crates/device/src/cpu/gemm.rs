@@ -16,7 +16,8 @@ use super::kernel::{Kernel, MAX_TILE, Output};
 use super::pack::{pack_a, pack_b, panel_elements};
 use super::pool::Pool;
 use super::ring::Ring;
-use crate::contract::{Cache, Fault, Gemm, POISON, Refusal, Rung, Sample};
+use crate::contract::{Cache, Epilogue, Fault, Gemm, POISON, Refusal, Rung, Sample};
+use rigel_numerics::epilogue::Activation;
 use rigel_numerics::{Format, Matrix, Shape, Time};
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -34,6 +35,8 @@ pub struct CpuGemm<K: Kernel, DA, DB> {
     shape: Shape,
     blocking: Blocking,
     output_format: Format,
+    epilogue: Option<Epilogue>,
+    bias: Vec<K::C>,
     pool: Rc<Pool>,
     last_level_cache: usize,
     operands: Option<Ring>,
@@ -56,6 +59,7 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> CpuGemm<K,
         shape: Shape,
         blocking: Blocking,
         output_format: Format,
+        epilogue: Option<Epilogue>,
         pool: Rc<Pool>,
         last_level_cache: usize,
     ) -> Self {
@@ -64,6 +68,8 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> CpuGemm<K,
             shape,
             blocking,
             output_format,
+            epilogue,
+            bias: Vec::new(),
             pool,
             last_level_cache,
             operands: None,
@@ -123,6 +129,23 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> CpuGemm<K,
                 }
             }
         }
+        if let Some(Epilogue { activation, fused: false }) = self.epilogue {
+            self.activate(memory, activation);
+        }
+    }
+
+    /// Goes over C once more.
+    fn activate(&self, memory: &mut Memory<K>, activation: Activation) {
+        let Shape { m, n, .. } = self.shape;
+        // A piece is about 32 KiB.
+        let rows = (8192 / n).clamp(1, m);
+        let c = Shared::new(memory.c.start_mut());
+        self.share(m.div_ceil(rows), |piece| {
+            let first = piece * rows;
+            // SAFETY: pieces are disjoint rows of C.
+            let part = unsafe { std::slice::from_raw_parts_mut(c.get().add(first * n), rows.min(m - first) * n) };
+            K::C::activate(part, activation);
+        });
     }
 
     /// Packs the part's panels of A, and of B when this is the first part of its slab.
@@ -172,6 +195,9 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> CpuGemm<K,
         let c = Shared::new(memory.c.start_mut());
         let (packed_a, packed_b) = (&memory.packed_a, &memory.packed_b);
         let first = part.from == 0;
+        let last = part.from + part.depth == self.shape.k;
+        let bias: &[K::C] = &self.bias;
+        let finish = self.epilogue.filter(|_| last).map(|e| e.fused.then_some(e.activation));
         self.share(down * across, |piece| {
             let (rows, columns) = (piece % down * mc, piece / down * nc);
             for row in (rows..part.rows.min(rows + mc)).step_by(K::ROWS) {
@@ -186,6 +212,13 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> CpuGemm<K,
                             K::multiply(groups, a, b, to, n, first);
                         } else {
                             multiply_edge::<K>(groups, a, b, to, n, first, extent);
+                        }
+                        if let Some(activation) = finish {
+                            let bias = &bias[part.column + column..][..extent.1];
+                            for i in 0..extent.0 {
+                                let row = std::slice::from_raw_parts_mut(to.add(i * n), extent.1);
+                                K::C::finish(row, bias, activation);
+                            }
                         }
                     }
                 }
@@ -270,7 +303,8 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> Gemm for C
 
     fn bind(&mut self, a: &Matrix, b: &Matrix) -> Result<(), Fault> {
         let Shape { m, n, k } = self.shape;
-        for (name, given, format, rows, cols) in [("A", a, DA::FORMAT, m, k), ("B", b, DB::FORMAT, k, n)] {
+        let below = usize::from(self.epilogue.is_some());
+        for (name, given, format, rows, cols) in [("A", a, DA::FORMAT, m, k), ("B", b, DB::FORMAT, k + below, n)] {
             let bytes = rows * Matrix::row_bytes(format, cols);
             if (given.format, given.rows, given.cols, given.bytes.len()) != (format, rows, cols, bytes) {
                 return Err(Fault::Failed(format!(
@@ -281,6 +315,9 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> Gemm for C
                     given.bytes.len()
                 )));
             }
+        }
+        if self.epilogue.is_some() {
+            self.bias = (0..n).map(|column| K::C::of(b.value(k, column))).collect();
         }
         self.operands = Some(Ring::new(&a.bytes, &b.bytes).map_err(out_of_memory)?);
         Ok(())

@@ -1,11 +1,18 @@
 //! What does a register-tile kernel promise, and what may it assume?
 
 use super::buffer::Plain;
+use rigel_numerics::epilogue::Activation;
 
 /// An output element: how a partial sum joins the one of the k-slabs before.
 pub trait Output: Plain + Default {
     /// One addition in the accumulate type; integers wrap.
     fn plus(self, other: Self) -> Self;
+    /// The element nearest to a number, where epilogues exist for this type.
+    fn of(x: f64) -> Self;
+    /// Adds the bias to a row of C and applies the activation where there is one; nothing where no epilogue exists for this type.
+    fn finish(_row: &mut [Self], _bias: &[Self], _activation: Option<Activation>) {}
+    /// Applies the activation to a row of C; nothing where no epilogue exists for this type.
+    fn activate(_row: &mut [Self], _activation: Activation) {}
 }
 
 impl Output for f32 {
@@ -13,17 +20,34 @@ impl Output for f32 {
     fn plus(self, other: f32) -> f32 {
         self + other
     }
+    fn of(x: f64) -> f32 {
+        x as f32
+    }
+    #[inline(always)]
+    fn finish(row: &mut [f32], bias: &[f32], activation: Option<Activation>) {
+        super::activation::finish(row, bias, activation);
+    }
+    #[inline(always)]
+    fn activate(row: &mut [f32], activation: Activation) {
+        super::activation::activate(row, activation);
+    }
 }
 impl Output for f64 {
     #[inline(always)]
     fn plus(self, other: f64) -> f64 {
         self + other
     }
+    fn of(x: f64) -> f64 {
+        x
+    }
 }
 impl Output for i32 {
     #[inline(always)]
     fn plus(self, other: i32) -> i32 {
         self.wrapping_add(other)
+    }
+    fn of(x: f64) -> i32 {
+        x as i32
     }
 }
 

@@ -11,6 +11,7 @@
 //! - cold operands come from copies that fill twice the last-level cache ([`ring`]);
 //! - results have the same bits in every repetition, on any number of cores.
 
+mod activation;
 pub mod blocking;
 pub mod buffer;
 pub mod ceiling;
@@ -57,6 +58,7 @@ use crate::unit::{Conversion, ConversionSpec, Unit, UnitSpec};
 use blocking::Blocking;
 use path::Path;
 use pool::Pool;
+use rigel_numerics::epilogue::Activation;
 use rigel_numerics::{Format, Matrix, Shape, Triple};
 use std::rc::Rc;
 
@@ -81,6 +83,20 @@ impl Cpu {
     /// All cores that this process may use.
     pub fn new() -> Self {
         Cpu { pool: Rc::new(Pool::new(detect::cores())), last_level_cache: detect::last_level_cache() }
+    }
+
+    fn product(&self, spec: &GemmSpec, epilogue: Option<Epilogue>) -> Result<Box<dyn Gemm>, Refusal> {
+        let path = Self::offered(&spec.path, spec.triple).map_err(refused)?;
+        let blocking = spec.tile.parse().map_err(|e: blocking::BadBlocking| refused(e.to_string()))?;
+        let setting = select::Setting {
+            shape: spec.shape,
+            blocking,
+            pool: Rc::clone(&self.pool),
+            last_level_cache: self.last_level_cache,
+            epilogue,
+        };
+        // SAFETY: `offered` found the path's features.
+        unsafe { setting.gemm(path, spec.triple) }.ok_or_else(|| refused(format!("no kernel for {}", spec.triple)))
     }
 
     /// The path by name when it can run here and offers the triple; else the reason.
@@ -133,16 +149,22 @@ impl Device for Cpu {
     }
 
     fn compile(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal> {
-        let path = Self::offered(&spec.path, spec.triple).map_err(refused)?;
-        let blocking = spec.tile.parse().map_err(|e: blocking::BadBlocking| refused(e.to_string()))?;
-        let setting = select::Setting {
-            shape: spec.shape,
-            blocking,
-            pool: Rc::clone(&self.pool),
-            last_level_cache: self.last_level_cache,
-        };
-        // SAFETY: `offered` found the path's features.
-        unsafe { setting.gemm(path, spec.triple) }.ok_or_else(|| refused(format!("no kernel for {}", spec.triple)))
+        self.product(spec, None)
+    }
+
+    fn epilogues(&self, path: &str, triple: Triple) -> Vec<Epilogue> {
+        if triple.c != Format::F32 || Self::offered(path, triple).is_err() {
+            return Vec::new();
+        }
+        let each = |fused| Activation::ALL.map(|activation| Epilogue { activation, fused });
+        [false, true].into_iter().flat_map(each).collect()
+    }
+
+    fn compile_with(&mut self, spec: &GemmSpec, epilogue: Epilogue) -> Result<Box<dyn Gemm>, Refusal> {
+        if spec.triple.c != Format::F32 {
+            return Err(refused(format!("no epilogue follows products into {}", spec.triple.c)));
+        }
+        self.product(spec, Some(epilogue))
     }
 
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal> {

@@ -8,7 +8,7 @@ use super::kernel_scalar::{ScalarF32, ScalarF64, ScalarI32};
 use super::kernel_tiled::{TiledF32, TiledF64, TiledI16};
 use super::path::Path;
 use super::pool::Pool;
-use crate::contract::Gemm;
+use crate::contract::{Epilogue, Gemm};
 use rigel_numerics::{Format, Shape, Triple};
 use std::rc::Rc;
 
@@ -22,6 +22,8 @@ pub struct Setting {
     pub pool: Rc<Pool>,
     /// Bytes of the last-level cache.
     pub last_level_cache: usize,
+    /// What follows the product; outputs are f32 then.
+    pub epilogue: Option<Epilogue>,
 }
 
 impl Setting {
@@ -29,7 +31,16 @@ impl Setting {
     /// The processor has the features of the kernel's path.
     unsafe fn product<K: Kernel, A: Decode<Packed = K::A>, B: Decode<Packed = K::B>>(self, c: Format) -> Box<dyn Gemm> {
         // SAFETY: the same condition.
-        unsafe { Box::new(CpuGemm::<K, A, B>::new(self.shape, self.blocking, c, self.pool, self.last_level_cache)) }
+        unsafe {
+            Box::new(CpuGemm::<K, A, B>::new(
+                self.shape,
+                self.blocking,
+                c,
+                self.epilogue,
+                self.pool,
+                self.last_level_cache,
+            ))
+        }
     }
 
     /// A product with f32 accumulators, its operands converted to f32 while they are packed.

@@ -45,6 +45,7 @@ pub fn version() -> Result<usize, String> {
 
 /// The library, started.
 pub struct Library {
+    context: Rc<Context>,
     handle: sys::cublasLtHandle_t,
     workspace: Memory,
 }
@@ -60,7 +61,7 @@ impl Library {
         let mut handle = std::ptr::null_mut();
         // SAFETY: `handle` outlives the call; it is destroyed once, on drop.
         check("cublasLtCreate", unsafe { sys::cublasLtCreate(&mut handle) })?;
-        Ok(Rc::new(Library { handle, workspace }))
+        Ok(Rc::new(Library { context: Rc::clone(context), handle, workspace }))
     }
 }
 
@@ -89,15 +90,30 @@ impl Multiplication {
     ///
     /// # Errors
     /// A refusal at [`Rung::Compile`]: the library has no algorithm, or does not know the combination of types.
-    pub fn new(library: &Rc<Library>, shape: Shape, triple: Triple, fast: bool) -> Result<Multiplication, Refusal> {
+    pub fn new(
+        library: &Rc<Library>,
+        shape: Shape,
+        triple: Triple,
+        fast: bool,
+        epilogue: Option<Epilogue>,
+    ) -> Result<Multiplication, Refusal> {
         let refused = |diagnostic| Refusal { rung: Rung::Compile, diagnostic };
-        Multiplication::asked(library, shape, triple, fast)
+        Multiplication::asked(library, shape, triple, fast, epilogue)
             .map_err(|said| refused(format!("cuBLASLt for {triple}, {shape}: {said}")))
     }
 
-    fn asked(library: &Rc<Library>, shape: Shape, triple: Triple, fast: bool) -> Result<Multiplication, String> {
+    fn asked(
+        library: &Rc<Library>,
+        shape: Shape,
+        triple: Triple,
+        fast: bool,
+        epilogue: Option<Epilogue>,
+    ) -> Result<Multiplication, String> {
         let types = Types::of(triple)?;
         let description = Description::new(&types, fast)?;
+        if let Some(epilogue) = epilogue {
+            description.add(&epilogue)?;
+        }
         let extents = Extents::of(shape, triple);
         let (m, n, k) = (extents.rows_c as u64, extents.pitch_c as u64, extents.depth(triple) as u64);
         let a = Layout::new(types.a, k, m, k)?;
@@ -166,7 +182,7 @@ impl Multiplication {
     pub fn multiply(&self, a: &Memory, b: &Memory, c: &Memory) -> Result<(), Fault> {
         let at = |memory: &Memory| std::ptr::with_exposed_provenance_mut::<c_void>(memory.address() as usize);
         // SAFETY: the layouts describe what lies at the addresses, the algorithm is for them, the workspace is as long as
-        // stated; default stream.
+        // stated; the stream is the context's.
         let code = unsafe {
             sys::cublasLtMatmul(
                 self.library.handle,
@@ -184,10 +200,29 @@ impl Multiplication {
                 &self.algorithms[self.chosen],
                 at(&self.library.workspace),
                 WORKSPACE,
-                std::ptr::null_mut(),
+                self.library.context.stream().cast(),
             )
         };
         check("cublasLtMatmul", code).map_err(Fault::Failed)
+    }
+}
+
+/// A bias that the library adds, and what it does behind that.
+#[derive(Debug, Clone, Copy)]
+pub struct Epilogue {
+    /// Where the bias lies, one number a column of C.
+    pub bias: u64,
+    /// Its format.
+    pub format: Format,
+    /// Whether GELU follows, which the library computes by tanh.
+    pub gelu: bool,
+}
+
+impl Epilogue {
+    /// The format that the library takes a bias in: that of C, but bf16 beside 8-bit floats (documentation of cuBLAS 13, table of
+    /// `cublasLtMatmul` for FP8).
+    pub fn bias_format(triple: Triple) -> Format {
+        if matches!(triple.a, Format::E4m3 | Format::E5m2) { Format::Bf16 } else { triple.c }
     }
 }
 
@@ -204,10 +239,9 @@ struct Types {
 }
 
 impl Types {
-    fn of(triple: Triple) -> Result<Types, String> {
-        use sys::cublasComputeType_t::*;
+    fn name(format: Format) -> Result<sys::cudaDataType, String> {
         use sys::cudaDataType_t::*;
-        let name = |format| match format {
+        match format {
             Format::F64 => Ok(CUDA_R_64F),
             Format::F32 | Format::Tf32 => Ok(CUDA_R_32F),
             Format::F16 => Ok(CUDA_R_16F),
@@ -217,7 +251,12 @@ impl Types {
             Format::I8 => Ok(CUDA_R_8I),
             Format::I32 => Ok(CUDA_R_32I),
             other => Err(format!("it has no type {other}")),
-        };
+        }
+    }
+
+    fn of(triple: Triple) -> Result<Types, String> {
+        use sys::cublasComputeType_t::*;
+        use sys::cudaDataType_t::*;
         let (compute, scale) = match (triple.a, triple.c) {
             (Format::F64, _) => (CUBLAS_COMPUTE_64F, CUDA_R_64F),
             (Format::Tf32, _) => (CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F),
@@ -225,7 +264,8 @@ impl Types {
             (_, Format::I32) => (CUBLAS_COMPUTE_32I, CUDA_R_32I),
             _ => (CUBLAS_COMPUTE_32F, CUDA_R_32F),
         };
-        Ok(Types { a: name(triple.a)?, b: name(triple.b)?, c: name(triple.c)?, compute, scale })
+        let [a, b, c] = [triple.a, triple.b, triple.c].map(Types::name);
+        Ok(Types { a: a?, b: b?, c: c?, compute, scale })
     }
 
     fn scalar(&self, value: u8) -> Scalar {
@@ -260,6 +300,19 @@ impl Description {
             unsafe { description.set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, &1_u8)? };
         }
         Ok(description)
+    }
+
+    fn add(&self, epilogue: &Epilogue) -> Result<(), String> {
+        use sys::cublasLtEpilogue_t::*;
+        use sys::cublasLtMatmulDescAttributes_t::*;
+        let kind = if epilogue.gelu { CUBLASLT_EPILOGUE_GELU_BIAS } else { CUBLASLT_EPILOGUE_BIAS };
+        let element = Types::name(epilogue.format)?;
+        // SAFETY: an enumeration, an address and an enumeration, of 32, 64 and 32 bits.
+        unsafe {
+            self.set(CUBLASLT_MATMUL_DESC_EPILOGUE, &kind)?;
+            self.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, &epilogue.bias)?;
+            self.set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &element)
+        }
     }
 
     /// # Safety

@@ -6,6 +6,7 @@
 
 use crate::contract::Fault;
 use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
+use std::cell::Cell;
 use std::ffi::{CStr, c_char};
 use std::rc::Rc;
 
@@ -120,6 +121,8 @@ pub fn version() -> Result<(i32, i32), DriverError> {
 pub struct Context {
     device: sys::CUdevice,
     handle: sys::CUcontext,
+    /// Where launches go: the default stream, or one whose launches are recorded.
+    stream: Cell<sys::CUstream>,
 }
 
 impl Context {
@@ -134,7 +137,7 @@ impl Context {
         let mut handle = std::ptr::null_mut();
         // SAFETY: `device` is from cuDeviceGet; the context is released once, on drop.
         check("cuDevicePrimaryCtxRetain", unsafe { sys::cuDevicePrimaryCtxRetain(&mut handle, device) })?;
-        let context = Rc::new(Context { device, handle });
+        let context = Rc::new(Context { device, handle, stream: Cell::new(std::ptr::null_mut()) });
         context.enter()?;
         Ok(context)
     }
@@ -146,6 +149,19 @@ impl Context {
     pub fn enter(&self) -> Result<(), DriverError> {
         // SAFETY: the context is retained as long as `self` lives.
         check("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.handle) })
+    }
+
+    /// The stream that launches go into.
+    pub fn stream(&self) -> sys::CUstream {
+        self.stream.get()
+    }
+
+    /// Lets what `work` launches go into another stream.
+    pub(super) fn within<T>(&self, stream: sys::CUstream, work: impl FnOnce() -> T) -> T {
+        let before = self.stream.replace(stream);
+        let done = work();
+        self.stream.set(before);
+        done
     }
 
     /// Waits for everything that was started, and reports what went wrong in it.

@@ -157,7 +157,7 @@ impl Kernel {
         let mut arguments = arguments.to_vec();
         let mut parameters: Vec<*mut c_void> = arguments.iter_mut().map(Argument::pointer).collect();
         // SAFETY: the parameters are those of the kernel by this function's own demand, and outlive the call, which
-        // copies them; default stream.
+        // copies them; the stream is the context's.
         let code = unsafe {
             sys::cuLaunchKernel(
                 self.function,
@@ -168,7 +168,7 @@ impl Kernel {
                 1,
                 1,
                 geometry.shared,
-                std::ptr::null_mut(),
+                self.context.stream(),
                 parameters.as_mut_ptr(),
                 std::ptr::null_mut(),
             )

@@ -62,6 +62,7 @@ pub struct CudaCeiling {
     wrong: Memory,
     start: i32,
     steps: i32,
+    rounds: i32,
     operations: u64,
     more: Option<i32>,
     ran: bool,
@@ -92,13 +93,17 @@ impl CudaCeiling {
         let wrong = Memory::filled(&setting.context, blocks * each * 4, POISON).map_err(|e| refused(&e))?;
         let instruction = instruction(path, triple).map_err(cannot)?;
         let exact = exact(path, triple);
-        let steps = (instruction.steps(path, variant) & !3).clamp(4, 2 * exact - 64);
+        let wanted = (instruction.steps(path, variant) & !3).max(4);
+        // What does not fit into the accumulator in one round is done in several, so that no loop is short.
+        let steps = wanted.min(2 * exact - 64);
+        let rounds = (wanted + steps - 1) / steps;
         let executing = match path {
             Path::Wgmma => blocks * variant.warps / 4,
             Path::MmaSync => blocks * each / 32,
             _ => blocks * each,
         };
-        let operations = executing as u64 * variant.chains as u64 * steps as u64 * instruction.operations;
+        let operations =
+            executing as u64 * variant.chains as u64 * (steps as u64 * rounds as u64) * instruction.operations;
         let start = if steps >= exact { -(exact - 32) } else { 1 };
         // What the compiler must not know: the one that scalar loops add, the nothing that `mma.sync` adds to A.
         let more = match path {
@@ -106,7 +111,21 @@ impl CudaCeiling {
             Path::MmaSync => Some(0),
             Path::Wgmma | Path::CublasLt => None,
         };
-        Ok(CudaCeiling { setting, kernel, geometry, wrong, start, steps, operations, more, ran: false })
+        Ok(CudaCeiling { setting, kernel, geometry, wrong, start, steps, rounds, operations, more, ran: false })
+    }
+}
+
+impl CudaCeiling {
+    fn arguments(&self) -> Vec<Argument> {
+        let [start, steps, rounds] = [self.start, self.steps, self.rounds].map(Argument::Number);
+        let known = [Argument::Address(self.wrong.address()), start, steps, rounds];
+        known.into_iter().chain(self.more.map(Argument::Number)).collect()
+    }
+
+    fn launch(&self, arguments: &[Argument]) -> Result<(), Fault> {
+        // SAFETY: the loop takes where to count, start, steps, rounds and what the compiler must not know; it writes a word a thread, for
+        // which there is room.
+        unsafe { self.kernel.launch(self.geometry, arguments) }.map_err(Fault::from)
     }
 }
 
@@ -155,16 +174,19 @@ impl Ceiling for CudaCeiling {
 
     fn run(&mut self, repetitions: usize) -> Result<Vec<Sample>, Fault> {
         self.wrong.fill(POISON)?;
-        let mut arguments =
-            vec![Argument::Address(self.wrong.address()), Argument::Number(self.start), Argument::Number(self.steps)];
-        arguments.extend(self.more.map(Argument::Number));
-        let samples = self.setting.timer.time(repetitions, |_| {
-            // SAFETY: the loop takes where to count, start, steps and what the compiler must not know; it writes a word a
-            // thread, for which there is room.
-            unsafe { self.kernel.launch(self.geometry, &arguments) }.map_err(Fault::from)
-        })?;
+        let arguments = self.arguments();
+        let samples = self.setting.timer.time(repetitions, |_| self.launch(&arguments))?;
         self.ran |= repetitions > 0;
         Ok(samples)
+    }
+
+    fn repeat(&mut self, repetitions: usize) -> Result<(), Fault> {
+        let arguments = self.arguments();
+        for _ in 0..repetitions {
+            self.launch(&arguments)?;
+        }
+        self.ran |= repetitions > 0;
+        Ok(self.setting.context.finish()?)
     }
 
     fn check(&self) -> Result<(), String> {
@@ -177,8 +199,8 @@ impl Ceiling for CudaCeiling {
         wrong.map_or(Ok(()), |thread| {
             let count = i32::from_le_bytes(std::array::from_fn(|i| bytes[4 * thread + i]));
             Err(format!(
-                "thread {thread}: {count} accumulators do not hold what {} steps from {} on must leave",
-                self.steps, self.start
+                "thread {thread}: {count} accumulators do not hold what {} steps from {} on must leave, {} times",
+                self.steps, self.start, self.rounds
             ))
         })
     }

@@ -53,6 +53,21 @@ impl Memory {
         check("cuMemsetD8", unsafe { sys::cuMemsetD8_v2(self.address, fill, self.bytes) })
     }
 
+    /// Copies `content` to the beginning.
+    ///
+    /// # Errors
+    /// What the driver says.
+    ///
+    /// # Panics
+    /// When `content` is longer than the memory.
+    pub fn write(&self, content: &[u8]) -> Result<(), DriverError> {
+        assert!(content.len() <= self.bytes, "{} bytes into {}", content.len(), self.bytes);
+        self.context.enter()?;
+        // SAFETY: both sides have `content.len()` bytes.
+        let code = unsafe { sys::cuMemcpyHtoD_v2(self.address, content.as_ptr().cast(), content.len()) };
+        check("cuMemcpyHtoD", code)
+    }
+
     /// Another allocation with the same bytes.
     ///
     /// # Errors

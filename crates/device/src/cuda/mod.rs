@@ -21,6 +21,8 @@ mod cache;
 pub mod cublaslt;
 pub mod describe;
 pub mod driver;
+pub mod epilogue;
+mod graph;
 pub mod instruction;
 mod kernel;
 pub mod layouts;
@@ -48,13 +50,16 @@ use crate::contract::*;
 use crate::unit::{Unit, UnitSpec};
 use describe::Identity;
 use driver::Context;
+use epilogue::{Bias, FinishedGemm};
 use instruction::Instruction;
 use kernel::Kernel;
 use memory::Memory;
 use nvml_wrapper::Nvml;
 use path::Path;
 use product::{CudaGemm, Own, Setting};
-use rigel_numerics::{Shape, Triple};
+use rigel_numerics::epilogue::Activation;
+use rigel_numerics::{Matrix, Shape, Triple};
+use source::Finish;
 use std::rc::Rc;
 use target::Target;
 use unit::CudaUnit;
@@ -150,6 +155,25 @@ impl Cuda {
         })
     }
 
+    /// A product; with a bias where its kernel or the library is to add one.
+    fn product(&mut self, spec: &GemmSpec, finish: Finish, bias: Option<&Bias>) -> Result<CudaGemm, Refusal> {
+        let path = Self::offered(&spec.path, spec.triple).map_err(refused)?;
+        let setting = self.setting()?;
+        if path == Path::CublasLt {
+            let library = self.library().map_err(refused)?;
+            let fast = spec.tile == cublaslt::FAST;
+            let epilogue = bias.map(|bias| bias.for_library(finish != Finish::Bias));
+            let multiplication = cublaslt::Multiplication::new(&library, spec.shape, spec.triple, fast, epilogue)?;
+            return Ok(CudaGemm::library(setting, spec.shape, spec.triple, multiplication));
+        }
+        let tile = spec.tile.parse().map_err(|e: tile::BadTile| refused(e.to_string()))?;
+        let source = source::gemm(path, spec.triple, tile, setting.shared_bytes, finish).map_err(refused)?;
+        let architecture = source.targets.compiled_for(self.target()).map_err(refused)?;
+        let cubin = nvrtc::compile(&source, &architecture)?;
+        let bias = bias.map(Bias::address);
+        Ok(CudaGemm::own(setting, spec.shape, spec.triple, Own { path, tile, cubin, bias }))
+    }
+
     /// The vendor's library, started once.
     fn library(&mut self) -> Result<Rc<cublaslt::Library>, String> {
         match &self.library {
@@ -197,7 +221,8 @@ impl Device for Cuda {
         match Self::offered(path, triple) {
             Ok(Path::CublasLt) => cublaslt::tiles(triple),
             Ok(path) => {
-                let fits = |tile: &&tile::Tile| source::gemm(path, triple, **tile, self.identity.shared_bytes).is_ok();
+                let shared_bytes = self.identity.shared_bytes;
+                let fits = |tile: &&tile::Tile| source::gemm(path, triple, **tile, shared_bytes, Finish::Plain).is_ok();
                 tile::tiles(path, triple).iter().filter(fits).map(tile::Tile::to_string).collect()
             }
             Err(_) => Vec::new(),
@@ -217,19 +242,35 @@ impl Device for Cuda {
     }
 
     fn compile(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal> {
-        let path = Self::offered(&spec.path, spec.triple).map_err(refused)?;
-        let setting = self.setting()?;
-        if path == Path::CublasLt {
-            let library = self.library().map_err(refused)?;
-            let fast = spec.tile == cublaslt::FAST;
-            let multiplication = cublaslt::Multiplication::new(&library, spec.shape, spec.triple, fast)?;
-            return Ok(Box::new(CudaGemm::library(setting, spec.shape, spec.triple, multiplication)));
+        Ok(Box::new(self.product(spec, Finish::Plain, None)?))
+    }
+
+    fn epilogues(&self, path: &str, triple: Triple) -> Vec<Epilogue> {
+        match Self::offered(path, triple) {
+            Ok(path) if source::finishes(path, triple) => epilogue::all(path == Path::CublasLt),
+            _ => Vec::new(),
         }
-        let tile = spec.tile.parse().map_err(|e: tile::BadTile| refused(e.to_string()))?;
-        let source = source::gemm(path, spec.triple, tile, setting.shared_bytes).map_err(refused)?;
-        let architecture = source.targets.compiled_for(self.target()).map_err(refused)?;
-        let cubin = nvrtc::compile(&source, &architecture)?;
-        Ok(Box::new(CudaGemm::own(setting, spec.shape, spec.triple, Own { path, tile, cubin })))
+    }
+
+    fn compile_with(&mut self, spec: &GemmSpec, epilogue: Epilogue) -> Result<Box<dyn Gemm>, Refusal> {
+        let path = Self::offered(&spec.path, spec.triple).map_err(refused)?;
+        let Epilogue { activation, fused } = epilogue;
+        if path == Path::CublasLt && fused && activation == Activation::GeluErf {
+            return Err(epilogue::no_erf());
+        }
+        let library = path == Path::CublasLt;
+        let format = if library { cublaslt::Epilogue::bias_format(spec.triple) } else { spec.triple.c };
+        let columns = operands::Extents::of(spec.shape, spec.triple).rows_b;
+        let memory = Memory::filled(&self.context, Matrix::row_bytes(format, columns), 0);
+        let bias = Bias::new(memory.map_err(|e| product::refused(&e))?, format);
+        let finish = if fused { Finish::Activated(activation) } else { Finish::Bias };
+        let gemm = self.product(spec, finish, Some(&bias))?;
+        let after = (!fused).then(|| {
+            let source = source::activate(activation);
+            let architecture = source.targets.compiled_for(self.target()).map_err(refused)?;
+            Kernel::of(&self.context, &nvrtc::compile(&source, &architecture)?, source.entry, 0)
+        });
+        Ok(Box::new(FinishedGemm::new(gemm, bias, after.transpose()?, spec.shape, spec.triple)))
     }
 
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal> {

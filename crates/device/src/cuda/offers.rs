@@ -69,7 +69,7 @@ fn absent(path: Path, triple: Triple, target: Target, shared_bytes: usize) -> Re
     }
     libraries::nvrtc()?;
     let tile = tiles(path, triple).last().ok_or("it has no launch tile")?;
-    let declared: Declared = source::gemm(path, triple, *tile, shared_bytes)?.targets;
+    let declared: Declared = source::gemm(path, triple, *tile, shared_bytes, source::Finish::Plain)?.targets;
     declared.compiled_for(target).map(|_| ()).map_err(|why| format!("{path} for {triple}: {why}"))
 }
 

@@ -41,6 +41,8 @@ pub struct Own {
     pub tile: Tile,
     /// Its machine code.
     pub cubin: Cubin,
+    /// Where the bias lies that it adds, if it adds one.
+    pub bias: Option<u64>,
 }
 
 /// What multiplies.
@@ -68,6 +70,62 @@ impl CudaGemm {
     /// A product by the vendor's library.
     pub fn library(setting: Setting, shape: Shape, triple: Triple, multiplication: Multiplication) -> CudaGemm {
         CudaGemm { setting, shape, triple, engine: Engine::Library(Box::new(multiplication)), operands: None }
+    }
+
+    /// How operands and output lie, once they are bound.
+    pub(super) fn extents(&self) -> Extents {
+        Extents::of(self.shape, self.triple)
+    }
+
+    /// Address of C; nothing before operands are bound.
+    pub(super) fn output_address(&self) -> Option<u64> {
+        self.operands.as_ref().map(|operands| operands.c.address())
+    }
+
+    /// What all products of the device share.
+    pub(super) fn setting(&self) -> &Setting {
+        &self.setting
+    }
+
+    /// Makes sets of operands for a cache state, and the arguments that go with them; how many there are.
+    fn prepare(&mut self, cache: Cache) -> Result<usize, Fault> {
+        let (shape, triple) = (self.shape, self.triple);
+        let (operands, engine) = self.bound()?;
+        let sets = operands.sets_for(cache)?;
+        if let Engine::Own { own, arguments, .. } = engine {
+            for set in &operands.sets[arguments.len()..] {
+                arguments.push(own.arguments(operands.extents(), shape, triple, set, operands.c.address())?);
+            }
+        }
+        Ok(sets)
+    }
+
+    /// Queues one product of the set with this number, and waits for nothing.
+    fn queue(&self, set: usize) -> Result<(), Fault> {
+        let operands = self.operands.as_ref().ok_or_else(|| Fault::Failed("no operands are bound yet".into()))?;
+        match &self.engine {
+            Engine::Library(multiplication) => {
+                let Bound { a, b } = &operands.sets[set];
+                multiplication.multiply(a, b, &operands.c)
+            }
+            Engine::Own { own, kernel, arguments } => {
+                let kernel = kernel.as_ref().ok_or_else(|| Fault::Failed("the kernel is not loaded".into()))?;
+                let geometry = own.geometry(&self.setting, self.shape, self.triple);
+                // SAFETY: these are the arguments of the path's kernel, in its order; operands are padded to whole tiles, and the
+                // kernel writes C inside its padded extents alone; whoever queues finishes before anything is dropped.
+                unsafe { kernel.launch(geometry, &arguments[set]) }.map_err(Fault::from)
+            }
+        }
+    }
+
+    /// Queues one product of warm operands, which [`CudaGemm::ready`] made ready.
+    pub(super) fn queue_warm(&self) -> Result<(), Fault> {
+        self.queue(0)
+    }
+
+    /// Makes ready for [`CudaGemm::queue_warm`].
+    pub(super) fn ready(&mut self) -> Result<(), Fault> {
+        self.prepare(Cache::Warm).map(|_| ())
     }
 
     fn bound(&mut self) -> Result<(&mut Operands, &mut Engine), Fault> {
@@ -100,27 +158,14 @@ impl Gemm for CudaGemm {
     }
 
     fn run(&mut self, repetitions: usize, cache: Cache) -> Result<Vec<Sample>, Fault> {
-        let (setting, shape, triple) = (self.setting.clone(), self.shape, self.triple);
-        let (operands, engine) = self.bound()?;
-        let sets = operands.sets_for(cache)?;
-        match engine {
-            Engine::Library(multiplication) => setting.timer.time(repetitions, |i| {
-                let Bound { a, b } = &operands.sets[i % sets];
-                multiplication.multiply(a, b, &operands.c)
-            }),
-            Engine::Own { own, kernel, arguments } => {
-                let kernel = kernel.as_ref().ok_or_else(|| Fault::Failed("the kernel is not loaded".into()))?;
-                for set in &operands.sets[arguments.len()..] {
-                    arguments.push(own.arguments(operands.extents(), shape, triple, set, operands.c.address())?);
-                }
-                let geometry = own.geometry(&setting, shape, triple);
-                setting.timer.time(repetitions, |i| {
-                    // SAFETY: these are the arguments of the path's kernel, in its order; operands are padded to whole tiles,
-                    // and the kernel writes C inside its padded extents alone; `timer` finishes before anything is dropped.
-                    unsafe { kernel.launch(geometry, &arguments[i % sets]) }.map_err(Fault::from)
-                })
-            }
-        }
+        let sets = self.prepare(cache)?;
+        self.setting.timer.time(repetitions, |i| self.queue(i % sets))
+    }
+
+    fn repeat(&mut self, repetitions: usize) -> Result<(), Fault> {
+        self.ready()?;
+        (0..repetitions).try_for_each(|_| self.queue_warm())?;
+        Ok(self.setting.context.finish()?)
     }
 
     fn output(&mut self) -> Result<Matrix, Fault> {
@@ -165,7 +210,7 @@ impl Own {
         let (down, across) = self.tiles(shape);
         let number = |n: usize| Number(n as i32);
         let Extents { rows_a, rows_b, pitch, rows_c, pitch_c } = extents;
-        Ok(match self.path {
+        let mut arguments = match self.path {
             Path::Wgmma => vec![
                 Map(map(set.a.address(), rows_a, pitch, self.tile.m)?),
                 Map(map(set.b.address(), rows_b, pitch, self.tile.n / self.tile.cluster)?),
@@ -195,7 +240,9 @@ impl Own {
                 number(extents.depth(triple)),
                 number(pitch_c),
             ],
-        })
+        };
+        arguments.extend(self.bias.map(Address));
+        Ok(arguments)
     }
 }
 

@@ -8,6 +8,7 @@ use super::path::{Declared, Path};
 use super::target::Target;
 use super::tile::{SLAB, Tile, stages};
 use super::wgmma::Wgmma;
+use rigel_numerics::epilogue::Activation;
 use rigel_numerics::{Format, Overflow, Rounding, Triple};
 
 const ELEMENTS: &str = include_str!("kernels/elements.cu");
@@ -19,11 +20,13 @@ const MMA_SYNC_CEILING: &str = include_str!("kernels/mma_sync_ceiling.cu");
 const WGMMA_SHARED: &str = include_str!("kernels/wgmma_shared.cu");
 const WGMMA: &str = include_str!("kernels/wgmma_gemm.cu");
 const WGMMA_CEILING: &str = include_str!("kernels/wgmma_ceiling.cu");
+const EPILOGUE: &str = include_str!("kernels/epilogue.cu");
 const WGMMA_UNIT: &str = include_str!("kernels/wgmma_unit.cu");
 
 /// Every kernel file of CUDA C++, for the hash in provenance.
-pub const FILES: [&str; 10] = [
+pub const FILES: [&str; 11] = [
     ELEMENTS,
+    EPILOGUE,
     SCALAR,
     SCALAR_CEILING,
     TILED,
@@ -58,12 +61,67 @@ pub struct Source {
 /// Bytes of shared memory that barriers and alignment take beside the stages of `wgmma`.
 pub const WGMMA_RESERVED: usize = 1024 + 256;
 
+/// What the kernel that multiplies does to its sums before it stores them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    /// Nothing.
+    Plain,
+    /// It adds the bias.
+    Bias,
+    /// It adds the bias and applies the activation.
+    Activated(Activation),
+}
+
+impl Finish {
+    /// Definitions in front of a product's kernel.
+    fn text(self) -> String {
+        match self {
+            Finish::Plain => "#define BIAS\n#define FINISHED(pair, added) (pair)\n".into(),
+            finish => format!(
+                "#define EPILOGUE {}\n{EPILOGUE}#define BIAS , const float* bias\n\
+                 #define FINISHED(pair, added) finished(pair, added)\n",
+                finish.number()
+            ),
+        }
+    }
+
+    fn number(self) -> usize {
+        match self {
+            Finish::Plain | Finish::Bias => 0,
+            Finish::Activated(Activation::GeluTanh) => 1,
+            Finish::Activated(Activation::GeluErf) => 2,
+        }
+    }
+}
+
+/// Entry of the kernel that applies an activation to C.
+pub const ACTIVATE_ENTRY: &str = "activate";
+
+/// An activation of C in place.
+pub fn activate(activation: Activation) -> Source {
+    let number = Finish::Activated(activation).number();
+    let text = format!("#define ALONE\n#define EPILOGUE {number}\n{EPILOGUE}");
+    Source { name: activation.to_string(), text, entry: ACTIVATE_ENTRY, targets: Declared::From(Target(75)) }
+}
+
+/// Whether products of a path and triple can have an epilogue: those of the matrix instructions into f32.
+pub fn finishes(path: Path, triple: Triple) -> bool {
+    matches!(path, Path::MmaSync | Path::Wgmma | Path::CublasLt) && triple.c == Format::F32
+}
+
 /// A product; `shared_bytes` is what a block may take of shared memory.
 ///
 /// # Errors
 /// Why there is no such kernel.
-pub fn gemm(path: Path, triple: Triple, tile: Tile, shared_bytes: usize) -> Result<Source, String> {
-    let name = format!("{path} {triple} {tile}");
+pub fn gemm(path: Path, triple: Triple, tile: Tile, shared_bytes: usize, finish: Finish) -> Result<Source, String> {
+    let name = match finish {
+        Finish::Plain => format!("{path} {triple} {tile}"),
+        Finish::Bias => format!("{path} {triple} {tile} bias"),
+        Finish::Activated(activation) => format!("{path} {triple} {tile} bias {activation}"),
+    };
+    if finish != Finish::Plain && !finishes(path, triple) {
+        return Err(format!("no kernel of path {path} adds a bias to {triple}"));
+    }
     let sizes = [("TILE_M", tile.m), ("TILE_N", tile.n)];
     let source = |text, targets| Ok(Source { name: name.clone(), text, entry: GEMM_ENTRY, targets });
     match path {
@@ -84,7 +142,8 @@ pub fn gemm(path: Path, triple: Triple, tile: Tile, shared_bytes: usize) -> Resu
                 ("GROUP", 8),
                 ("STAGES", enough_stages(stages(tile, shared_bytes, 0, MMA_SYNC_STAGES), &name)?),
             ];
-            let text = [&defines(&sizes), &defines(&more), doubles(triple), &instruction.function(), MMA_SYNC];
+            let text =
+                [&defines(&sizes), &defines(&more), &finish.text(), doubles(triple), &instruction.function(), MMA_SYNC];
             source(join(&text), Declared::From(instruction.target))
         }
         Path::Wgmma => {
@@ -99,6 +158,7 @@ pub fn gemm(path: Path, triple: Triple, tile: Tile, shared_bytes: usize) -> Resu
             let text = [
                 &defines(&sizes),
                 &defines(&more),
+                &finish.text(),
                 &accumulators(triple.c),
                 WGMMA_SHARED,
                 &instruction.function(),

@@ -73,8 +73,15 @@ pub fn tiles(path: Path, triple: Triple) -> &'static [Tile] {
     const MMA: [Tile; 3] = [tile(128, 256, 1), tile(128, 128, 1), tile(64, 64, 1)];
     // f64, and 8-bit floats where they are emulated, take more registers.
     const MMA_SMALL: [Tile; 2] = [tile(128, 128, 1), tile(64, 64, 1)];
-    const WGMMA: [Tile; 5] =
-        [in_turn(128, 128, 2), tile(128, 256, 2), tile(128, 256, 1), tile(128, 128, 1), tile(64, 64, 1)];
+    const WGMMA: [Tile; 7] = [
+        in_turn(128, 128, 2),
+        tile(128, 256, 2),
+        tile(128, 256, 1),
+        tile(128, 128, 1),
+        tile(128, 64, 1),
+        tile(64, 128, 1),
+        tile(64, 64, 1),
+    ];
     match path {
         Path::Scalar => &SCALAR,
         Path::Tiled => &TILED,

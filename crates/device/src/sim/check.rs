@@ -233,6 +233,10 @@ fn triple(key: &str, t: &PlantedTriple) -> Checked {
     within(format!("{key}.half_extent"), t.half_extent, 0.0, 1e9)?;
     within(format!("{key}.cold_factor"), t.cold_factor, 1e-3, 1e3)?;
     arithmetic(&format!("{key}.arithmetic"), t.arithmetic)?;
+    if let Some(epilogue) = &t.epilogue {
+        within(format!("{key}.epilogue.pass_rate"), epilogue.pass_rate, 1.0, MOST)?;
+        within(format!("{key}.epilogue.fused_share"), epilogue.fused_share, 0.0, 1e3)?;
+    }
     if let Some(stated) = &t.stated {
         within(
             format!("{key}.stated.operations_per_cycle_per_core"),

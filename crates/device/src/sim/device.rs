@@ -10,10 +10,11 @@ use super::unit::SimUnit;
 use super::world::{Shared, World};
 use super::{check, meter};
 use crate::contract::{
-    Absent, Advertised, Ceiling, CeilingSpec, Description, Device, Gemm, GemmSpec, Kind, Meter, MissingMeter, Offer,
-    Refusal, Stated,
+    Absent, Advertised, Ceiling, CeilingSpec, Description, Device, Epilogue, Gemm, GemmSpec, Kind, Meter, MissingMeter,
+    Offer, Refusal, Stated,
 };
 use crate::unit::{Conversion, ConversionSpec, Unit, UnitSpec};
+use rigel_numerics::epilogue::Activation;
 use rigel_numerics::{Shape, Time, Triple};
 
 /// A software device with planted truth. All times are virtual; only a planted hang waits.
@@ -96,7 +97,20 @@ impl Device for SimDevice {
     }
 
     fn compile(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal> {
-        Ok(Box::new(SimGemm::compile(self.world.clone(), spec)?))
+        Ok(Box::new(SimGemm::compile(self.world.clone(), spec, None)?))
+    }
+
+    fn epilogues(&self, path: &str, triple: Triple) -> Vec<Epilogue> {
+        let truth = self.world.borrow().truth.clone();
+        if truth.find(path, triple).is_none_or(|found| found.triple.epilogue.is_none()) {
+            return Vec::new();
+        }
+        let each = |fused| Activation::ALL.map(|activation| Epilogue { activation, fused });
+        [false, true].into_iter().flat_map(each).collect()
+    }
+
+    fn compile_with(&mut self, spec: &GemmSpec, epilogue: Epilogue) -> Result<Box<dyn Gemm>, Refusal> {
+        Ok(Box::new(SimGemm::compile(self.world.clone(), spec, Some(epilogue))?))
     }
 
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal> {

@@ -109,6 +109,7 @@ fn triple(triple: Triple, rate: f64) -> PlantedTriple {
         cold_factor: 1.0,
         arithmetic: super::arithmetic::Arithmetic::Exact,
         stated: None,
+        epilogue: None,
         ceiling: Some(PlantedCeiling {
             rate: rate / 0.9,
             operations: 1 << 30,

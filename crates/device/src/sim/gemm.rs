@@ -6,7 +6,7 @@ use super::timeline::Timeline;
 use super::truth::PlantedTriple;
 use super::world::{Shared, World};
 use super::wrong::{Spoiled, poisoned};
-use crate::contract::{Cache, Fault, Gemm, GemmSpec, Refusal, Rung, Sample};
+use crate::contract::{Cache, Epilogue, Fault, Gemm, GemmSpec, Refusal, Rung, Sample};
 use rigel_numerics::{Format, Matrix};
 use std::rc::Rc;
 
@@ -14,6 +14,7 @@ use std::rc::Rc;
 pub struct SimGemm {
     world: Shared,
     spec: GemmSpec,
+    epilogue: Option<Epilogue>,
     planted: PlantedTriple,
     faults: Vec<PlantedFault>,
     timeline: Timeline,
@@ -30,17 +31,25 @@ struct Bound {
 }
 
 impl SimGemm {
-    /// Compiles a product, or refuses as planted.
-    pub fn compile(world: Shared, spec: &GemmSpec) -> Result<Self, Refusal> {
+    /// Compiles a product with or without an epilogue, or refuses as planted.
+    pub fn compile(world: Shared, spec: &GemmSpec, epilogue: Option<Epilogue>) -> Result<Self, Refusal> {
         let refused = |diagnostic: String| Refusal { rung: Rung::Compile, diagnostic };
         let (truth, process) = {
             let world = world.borrow();
             (world.truth.clone(), world.process)
         };
-        let (Some(found), Some(timeline)) = (truth.find(&spec.path, spec.triple), truth.timeline(spec, process)) else {
+        let timeline = match epilogue {
+            None => truth.timeline(spec, process),
+            Some(epilogue) => truth.epilogue_timeline(spec, epilogue, process),
+        };
+        let (Some(found), Some(timeline)) = (truth.find(&spec.path, spec.triple), timeline) else {
             return Err(refused(format!(
-                "sim device `{}` has no path `{}` with triple {} and launch tile `{}`",
-                truth.name, spec.path, spec.triple, spec.tile
+                "sim device `{}` has no path `{}` with triple {} and launch tile `{}`{}",
+                truth.name,
+                spec.path,
+                spec.triple,
+                spec.tile,
+                if epilogue.is_some() { " that has an epilogue" } else { "" }
             )));
         };
         if !found.triple.absent.is_empty() {
@@ -53,7 +62,7 @@ impl SimGemm {
             }
         }
         let planted = found.triple.clone();
-        Ok(SimGemm { world, spec: spec.clone(), planted, faults, timeline, bound: None, done: 0 })
+        Ok(SimGemm { world, spec: spec.clone(), epilogue, planted, faults, timeline, bound: None, done: 0 })
     }
 
     /// Does what is planted for the repetition after `self.done` good ones; the wrong output, if that is its effect.
@@ -117,7 +126,9 @@ impl Gemm for SimGemm {
             (matrix.format, matrix.rows, matrix.cols) == (format, rows, cols)
                 && matrix.bytes.len() == rows * Matrix::row_bytes(format, cols)
         };
-        if !fits(a, triple.a, shape.m, shape.k) || !fits(b, triple.b, shape.k, shape.n) {
+        if !fits(a, triple.a, shape.m, shape.k)
+            || !fits(b, triple.b, shape.k + usize::from(self.epilogue.is_some()), shape.n)
+        {
             return Err(Fault::Failed(format!("operands do not fit {triple} at {shape}")));
         }
         let mut world = self.world.borrow_mut();
@@ -126,7 +137,12 @@ impl Gemm for SimGemm {
         if needed as u64 > has {
             return Err(Fault::OutOfMemory(format!("operands and output take {needed} bytes; the device has {has}")));
         }
-        let right = world.products.of(self.planted.arithmetic, triple, a, b);
+        let right = match (self.epilogue, self.planted.epilogue) {
+            (Some(epilogue), Some(planted)) => {
+                Rc::new(planted.output(&mut world.products, &self.planted, epilogue, a, b))
+            }
+            _ => world.products.of(self.planted.arithmetic, triple, a, b),
+        };
         let memory = Matrix::zeroed(triple.c, shape.m, shape.n);
         self.bound = Some(Bound { a: a.clone(), b: b.clone(), right, memory });
         Ok(())

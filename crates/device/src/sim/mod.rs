@@ -12,6 +12,7 @@ pub mod conversion_draw;
 pub mod conversion_truth;
 mod device;
 pub mod draw;
+pub mod epilogue;
 pub mod fault;
 mod gemm;
 pub mod meter;

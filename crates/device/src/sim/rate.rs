@@ -5,7 +5,7 @@ use super::random::key;
 use super::states::States;
 use super::timeline::{Identity, Timeline};
 use super::truth::{PlantedPath, PlantedShape, PlantedTile, PlantedTriple, Truth};
-use crate::contract::{CeilingSpec, GemmSpec};
+use crate::contract::{CeilingSpec, Epilogue, GemmSpec};
 use rigel_numerics::{Shape, Triple};
 
 /// A (path, triple) of a truth.
@@ -57,6 +57,16 @@ impl Truth {
         let seconds = self.planted_seconds(spec)?;
         let found = self.find(&spec.path, spec.triple)?;
         let cell = format!("gemm {} {} {} {}", spec.path, spec.triple, spec.shape, spec.tile);
+        Some(self.series(seconds, found, Some(spec.shape), &cell, process))
+    }
+
+    /// The same of a product with an epilogue; `None` where none is planted.
+    pub fn epilogue_timeline(&self, spec: &GemmSpec, epilogue: Epilogue, process: u32) -> Option<Timeline> {
+        let found = self.find(&spec.path, spec.triple)?;
+        let more = found.triple.epilogue?.seconds(found.triple, spec.shape, epilogue);
+        let seconds = self.planted_seconds(spec)? + more;
+        let how = if epilogue.fused { "fused" } else { "decomposed" };
+        let cell = format!("{how} {} {} {} {} {}", epilogue.activation, spec.path, spec.triple, spec.shape, spec.tile);
         Some(self.series(seconds, found, Some(spec.shape), &cell, process))
     }
 

@@ -6,6 +6,7 @@
 
 use super::arithmetic::Arithmetic;
 use super::conversion_truth::PlantedConversion;
+use super::epilogue::PlantedEpilogue;
 use super::fault::PlantedFault;
 use super::meter::PlantedMeter;
 use super::noise::Noise;
@@ -156,6 +157,9 @@ pub struct PlantedTriple {
     /// Limit in the vendor's document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stated: Option<PlantedStated>,
+    /// What an epilogue behind its products costs; without it there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epilogue: Option<PlantedEpilogue>,
     /// Its ceiling loop, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<PlantedCeiling>,

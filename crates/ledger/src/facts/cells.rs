@@ -1,6 +1,6 @@
 //! Which rows belong to one cell, and does the cell count?
 
-use crate::rows::{CacheState, CellId, CellRow, Outcome, Work};
+use crate::rows::{CacheState, CellId, CellRow, Outcome, Probe, Work};
 use rigel_numerics::{Recipe, Shape, Triple};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -41,6 +41,8 @@ pub(super) struct Index<'a> {
     pub(super) ceilings: BTreeMap<Pair<'a>, Vec<Cell<'a>>>,
     /// Launch tiles of each product.
     pub(super) products: BTreeMap<Product<'a>, Vec<Cell<'a>>>,
+    /// The same of the probe `fusion`, by what follows the product.
+    pub(super) epilogues: BTreeMap<(Product<'a>, Work), Vec<Cell<'a>>>,
     /// Paths and triples of which any product or rung came out wrong.
     pub(super) wrong: BTreeSet<Pair<'a>>,
 }
@@ -56,7 +58,9 @@ impl<'a> Index<'a> {
             match row.work {
                 Work::Rung => index.rungs.entry((&row.path, row.triple)).or_default().push(row),
                 Work::Unit | Work::Conversion | Work::Product | Work::Meter => {}
-                Work::Ceiling | Work::Gemm => timed.entry(row.cell).or_default().push(row),
+                // What a load takes in energy is not asked of its rate.
+                _ if row.probe == Probe::Power => {}
+                _ => timed.entry(row.cell).or_default().push(row),
             }
         }
         for rows in index.rungs.values_mut() {
@@ -70,9 +74,13 @@ impl<'a> Index<'a> {
         for cell in cells {
             let row = cell.any;
             match (row.work, row.shape, row.recipe) {
-                (Work::Gemm, Some(shape), Some(recipe)) => {
+                (work, Some(shape), Some(recipe)) if work.is_product() => {
                     let product = Product { path: &row.path, triple: row.triple, shape, recipe, cache: row.cache };
-                    index.products.entry(product).or_default().push(cell);
+                    if row.probe == Probe::Fusion {
+                        index.epilogues.entry((product, work)).or_default().push(cell);
+                    } else if work == Work::Gemm {
+                        index.products.entry(product).or_default().push(cell);
+                    }
                 }
                 (Work::Ceiling, ..) => index.ceilings.entry((&row.path, row.triple)).or_default().push(cell),
                 _ => {}

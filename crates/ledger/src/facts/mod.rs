@@ -38,6 +38,12 @@
 //! | `conversion` | path/name, triple | `exact` or `inexact`; the rule in words |
 //! | `conversion.deviating` | the same | codes that the rule does not explain ÷ codes converted; the first of them |
 //! | `conversion.nan` | the same | words that NaN codes became |
+//! | `fusion.time.fused-tanh` `fusion.time.decomposed-tanh` … | path, triple, shape, recipe, cache | time of a product with what follows it, `us` |
+//! | `fusion.gain.gelu-tanh` `fusion.gain.gelu-erf` | the same | time of the fastest decomposed product over that of the fused one; `win`, `gain`, `no gain` or `undecided` begins the words |
+//! | `fusion.crossing.gelu-tanh` … | path, triple | extent of a cube at which the gain ends, or why there is none |
+//! | `power.idle.METER` `meter.period.METER` | the run | power while nothing runs, `W`; time between updates of a meter, `ms` |
+//! | `power.load.METER` `energy.operation.METER` | path, triple, and shape, recipe, cache of a product | power under a load, `W`; energy of an operation above idle, `pJ` |
+//! | `energy.zeros.METER` | the same, of zeros | energy of an operation on zeros over that on random data |
 //! | `order` | path/launch tile, triple, shape | `exact` or `inexact`: the tree of sums over K in words, or why there is none; the shape is the largest batch × columns × K |
 //! | `order.dots` | the same | dot products computed for the tree |
 //! | `order.batch` | the same | `independent` or `dependent`: whether the bits of row 0 change with the rows it rides with, and where |
@@ -50,9 +56,11 @@ mod bench;
 mod ceilings;
 mod cells;
 mod compare;
+mod fusion;
 mod ladder;
 mod modes;
 mod places;
+pub mod power;
 mod products;
 mod rails;
 mod row;
@@ -135,6 +143,8 @@ pub fn derive(evidence: &Evidence<'_>) -> Vec<FactRow> {
     facts.extend(bench.facts(complete));
     facts.extend(ladder::facts(&index, evidence, &bench));
     facts.extend(places::facts(&bench, evidence, complete));
+    facts.extend(fusion::facts(&index, evidence));
+    facts.extend(power::facts(evidence));
     let parts = missing_parts(evidence.provenance);
     let short = Asked::new(evidence.plan, evidence.provenance).short(evidence.cells);
     if let Some(missing) = parts.as_ref().map(ToString::to_string).or_else(|| short.words()) {

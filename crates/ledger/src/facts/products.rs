@@ -30,7 +30,7 @@ pub(super) fn all<'a>(index: &'a Index<'a>, evidence: &Evidence<'_>) -> Vec<Meas
 }
 
 impl<'a> Measured<'a> {
-    fn of(product: Product<'a>, tiles: &'a [Cell<'a>], evidence: &Evidence<'_>) -> Self {
+    pub(super) fn of(product: Product<'a>, tiles: &'a [Cell<'a>], evidence: &Evidence<'_>) -> Self {
         let speed =
             |points: &[Point<'_>]| ratio_median(&points.iter().map(|point| point.rate).collect::<Vec<_>>()).ok();
         let excluded = tiles.iter().filter_map(|cell| {
@@ -70,6 +70,11 @@ impl<'a> Measured<'a> {
         !self.product.recipe.is_blind()
     }
 
+    /// The chosen launch tile in words.
+    pub(super) fn tile_words(&self) -> String {
+        if self.tile.is_empty() { "the only launch tile".to_owned() } else { format!("launch tile {}", self.tile) }
+    }
+
     pub(super) fn subject(&self, probe: Probe) -> Subject {
         let Product { path, triple, shape, recipe, cache } = self.product;
         Subject { product: Some((shape, recipe, cache)), ..Subject::triple(probe, path, triple) }
@@ -81,9 +86,7 @@ impl<'a> Measured<'a> {
         let Some((rate, interval)) = side.rate() else { return Vec::new() };
         let subject = self.subject(Probe::Throughput);
         let ids = &side.evidence;
-        let tile =
-            if self.tile.is_empty() { "the only launch tile".to_owned() } else { format!("launch tile {}", self.tile) };
-        let mut words = format!("{tile} over {} processes", side.points.len());
+        let mut words = format!("{} over {} processes", self.tile_words(), side.points.len());
         if side.choices > 1 {
             words.push_str(&format!(", fastest of {} by these samples", side.choices));
         }

@@ -17,6 +17,8 @@ pub const TILE: (usize, usize) = (64, 64);
 const RANDOM: u64 = 16;
 /// Witness elements on both sides of the edges of launch tiles.
 const EDGES: u64 = 4;
+/// Remainders of rows that a check of whole rows looks at.
+const REMAINDERS: usize = 256;
 /// The stream of witness elements: `witn`.
 const STREAM: u64 = 0x7769_746e;
 
@@ -97,6 +99,20 @@ pub fn witness(shape: Shape, tile: (usize, usize), seed: u64) -> BTreeSet<(usize
     places
 }
 
+/// Rows that a check of whole rows looks at: one of each remainder by 256, which every launch tile's height divides, in seeded tiles
+/// of C; ascending. All of them where there are fewer.
+pub fn rows(m: usize, seed: u64) -> Vec<usize> {
+    let key = random::stream(seed, 0x726f_7773);
+    let mut rows: Vec<usize> = (0..m.min(REMAINDERS))
+        .map(|remainder| {
+            let bands = (m - remainder).div_ceil(REMAINDERS);
+            random::below(key, remainder as u64, bands as u64) as usize * REMAINDERS + remainder
+        })
+        .collect();
+    rows.sort_unstable();
+    rows
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +129,18 @@ mod tests {
                 assert_eq!(places, witness(shape, tile, 7));
             }
         }
+    }
+
+    #[test]
+    fn rows_hold_every_remainder_once_and_lie_inside() {
+        for m in [1, 255, 256, 257, 1000, 8192] {
+            let rows = rows(m, 3);
+            let mut remainders: Vec<usize> = rows.iter().map(|row| row % 256).collect();
+            remainders.sort_unstable();
+            assert_eq!(remainders, (0..m.min(256)).collect::<Vec<_>>());
+            assert!(rows.is_sorted() && rows.iter().all(|&row| row < m));
+        }
+        assert_ne!(rows(8192, 3), rows(8192, 4));
     }
 
     #[test]

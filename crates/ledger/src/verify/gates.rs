@@ -18,7 +18,9 @@ pub(super) fn check(run: &Run, witness: &Witness) -> Check {
     let cells = run.cells();
     let mut order: Vec<usize> = (0..cells.len()).collect();
     // Cells of one product stand side by side, whatever path and process they are from.
-    order.sort_by_cached_key(|&i| (cells[i].triple, cells[i].shape, cells[i].recipe, cells[i].seed, i));
+    order.sort_by_cached_key(|&i| {
+        (cells[i].triple, cells[i].shape, cells[i].recipe, cells[i].seed, cells[i].work.activation(), i)
+    });
     let siblings = Siblings::of(cells);
     let tasks = order.par_chunks(TASK).flat_map_iter(|task| {
         let (mut sums, mut shared) = (Sums::new(), None);

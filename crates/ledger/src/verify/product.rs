@@ -4,6 +4,7 @@ use super::places::{Places, is_worst};
 use crate::gate::{self, Check, Element, Gate, Judgement, Look, PlantedFault, Proof, Suspicious};
 use crate::rows::{CellRow, Outcome, WitnessRow};
 use rigel_numerics::bound;
+use rigel_numerics::epilogue::{self, Activation};
 use rigel_numerics::exact::{self, Dot};
 use rigel_numerics::{Format, Operand, Recipe, Shape, Triple};
 use std::collections::HashMap;
@@ -15,15 +16,40 @@ pub(super) struct Inputs {
     pub(super) recipe: Recipe,
     pub(super) seed: u64,
     pub(super) shape: Shape,
+    /// What follows the product, with the bias below B.
+    pub(super) activation: Option<Activation>,
 }
 
 impl Inputs {
     pub(super) fn of(row: &CellRow) -> Option<Inputs> {
-        Some(Inputs { triple: row.triple, recipe: row.recipe?, seed: row.seed, shape: row.shape? })
+        Some(Inputs {
+            triple: row.triple,
+            recipe: row.recipe?,
+            seed: row.seed,
+            shape: row.shape?,
+            activation: row.work.activation(),
+        })
     }
 
     fn a(&self, row: usize, k: usize) -> u64 {
         self.recipe.element(self.triple.a, self.seed, Operand::A, row as u64, k as u64)
+    }
+
+    /// Both exact sums of an element.
+    fn dot(&self, row: usize, column: usize) -> Option<Dot> {
+        let Inputs { triple, shape, .. } = *self;
+        let terms = (0..shape.k).map(|k| (self.a(row, k), self.b(k, column)));
+        match self.activation {
+            None => exact::dot(triple.a, triple.b, terms).ok(),
+            Some(activation) => epilogue::dot(triple, activation, terms, self.b(shape.k, column)).ok(),
+        }
+    }
+
+    fn tolerance(&self) -> bound::Tolerance {
+        match self.activation {
+            None => bound::tolerance(self.triple, self.shape.k, self.recipe),
+            Some(_) => epilogue::tolerance(self.triple, self.shape.k),
+        }
     }
 
     fn b(&self, k: usize, column: usize) -> u64 {
@@ -68,13 +94,12 @@ pub(super) fn unusable(inputs: &Inputs, witness: &[WitnessRow]) -> Option<String
 /// Computes the witness again. Looks at it as a gate does: in order of row and column.
 pub(super) fn recompute(inputs: &Inputs, witness: &[WitnessRow], places: &Places, sums: &mut Sums) -> Recomputed {
     let (triple, k) = (inputs.triple, inputs.shape.k);
-    let tolerance = bound::tolerance(triple, k, inputs.recipe);
+    let tolerance = inputs.tolerance();
     let (mut look, mut prescribed) = (Look::new(triple, tolerance), Look::new(triple, tolerance));
     let mut other = Look::new(triple, tolerance);
     for row in witness {
         let (r, c) = (row.row as usize, row.column as usize);
-        let terms = || (0..k).map(|k| (inputs.a(r, k), inputs.b(k, c)));
-        let dot = sums.entry((row.row, row.column)).or_insert_with(|| exact::dot(triple.a, triple.b, terms()).ok());
+        let dot = sums.entry((row.row, row.column)).or_insert_with(|| inputs.dot(r, c));
         let part = if places.prescribes(row) { &mut prescribed } else { &mut other };
         for look in [&mut look, part] {
             look.take(Element { row: r, column: c }, row.bits.code, dot.as_ref());
@@ -84,7 +109,9 @@ pub(super) fn recompute(inputs: &Inputs, witness: &[WitnessRow], places: &Places
         let codes: Vec<(u32, u32, u64)> = witness.iter().map(|row| (row.row, row.column, row.bits.code)).collect();
         gate::operands_cut(triple, tolerance, &codes, |r, k| inputs.a(r, k), |k, c| inputs.b(k, c), k)
     };
-    let operands = if look.is_outside() && !triple.is_integer() { cut() } else { None };
+    // Behind an activation no cut of the operands is looked for.
+    let plain = !triple.is_integer() && inputs.activation.is_none();
+    let operands = if look.is_outside() && plain { cut() } else { None };
     let has_other = witness.iter().any(|row| !places.prescribes(row));
     let worst = match (other.worst().filter(|_| has_other), prescribed.worst()) {
         (Some(other), Some(prescribed)) => is_worst(other, prescribed),

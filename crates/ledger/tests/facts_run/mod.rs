@@ -133,6 +133,8 @@ pub fn plan() -> Plan {
             ceilings: true,
         },
         units: None,
+        fusion: None,
+        power: None,
         ..Plan::planted("golden")
     }
 }

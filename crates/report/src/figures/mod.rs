@@ -2,6 +2,7 @@
 
 mod distribution;
 mod error;
+mod gains;
 mod ladder;
 mod lane_colour;
 pub(crate) mod layout;
@@ -14,20 +15,20 @@ mod throughput;
 use crate::figure::Drawing;
 use crate::reading::Reading;
 
-/// Every figure of a run's products, in the order of a page. A figure without data says what is missing, but that of meters is
-/// left out where none was read; a plan that asks
-/// single units alone has none of these.
+/// Every figure of a run's products, in the order of a page. A figure without data says what is missing, but those of meters and of
+/// gains are left out where none was read; a plan that times no product alone has none of these.
 pub(crate) fn drawings(reading: &Reading<'_>) -> Vec<Drawing> {
-    if !reading.source.asks_products() {
-        return Vec::new();
+    let mut drawings = Vec::new();
+    if reading.source.asks_products() {
+        drawings.extend([
+            throughput::drawing(reading),
+            distribution::drawing(reading),
+            ratios::drawing(reading),
+            ladder::drawing(reading),
+            error::drawing(reading),
+        ]);
     }
-    let mut drawings = vec![
-        throughput::drawing(reading),
-        distribution::drawing(reading),
-        ratios::drawing(reading),
-        ladder::drawing(reading),
-        error::drawing(reading),
-    ];
     drawings.extend(power::drawing(reading));
+    drawings.extend(gains::drawing(reading));
     drawings
 }

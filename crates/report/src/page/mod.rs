@@ -58,8 +58,9 @@ fn written(source: Source<'_>, with_study: bool) -> String {
     if source.asks_products() {
         out.push_str(&verdicts(&table));
         out.push_str(&findings::section(&reading, &table));
-        out.push_str(&figures(&reading));
     }
+    out.push_str(&figures(&reading));
+    out.push_str(&crate::costs::sections(source));
     if with_study {
         out.push_str(&study::section(&reading));
     }
@@ -111,6 +112,11 @@ fn head(source: Source<'_>, with_study: bool) -> String {
         out.push_str(
             "<a href=\"#verdicts\">Verdicts</a><a href=\"#findings\">Findings</a><a href=\"#figures\">Figures</a>",
         );
+    } else if source.facts.iter().any(|fact| fact.name.starts_with("fusion.gain.")) {
+        out.push_str("<a href=\"#figures\">Figures</a>");
+    }
+    for costs in crate::costs::all(source) {
+        out.push_str(&format!("<a href=\"#{}\">{}</a>", costs.id, costs.title));
     }
     if with_study {
         out.push_str("<a href=\"#study\">Beside the study</a>");
@@ -184,8 +190,12 @@ fn verdict_row(index: usize, row: &crate::VerdictRow) -> String {
 }
 
 fn figures(reading: &Reading<'_>) -> String {
+    let drawings = drawings(reading);
+    if drawings.is_empty() {
+        return String::new();
+    }
     let mut out = String::from("<section id=\"figures\">\n<h2>Figures</h2>\n");
-    drawings(reading).iter().for_each(|drawing| out.push_str(&figure(reading, drawing)));
+    drawings.iter().for_each(|drawing| out.push_str(&figure(reading, drawing)));
     out.push_str("</section>\n");
     out
 }

@@ -369,6 +369,7 @@ pub fn provenance(kind: RunKind) -> Provenance {
             clocks: "2500 to 3500 MHz".to_owned(),
             features: ["avx2", "avx512bf16", "avx512f", "avx512vnni", "fma"].map(str::to_owned).to_vec(),
             offers,
+            meters: Vec::new(),
             missing_meters: vec![MissingMeterRecord {
                 name: "package energy".to_owned(),
                 reason: "unavailable: the power capping interface is not readable here".to_owned(),

@@ -25,7 +25,8 @@ fn pieces(expansion: &Expansion) -> Vec<Piece> {
         (false, false) => all,
     };
     if expansion.plan.sampling.meter_window_s > 0.0 && !loads.is_empty() {
-        pieces.push(Piece::Meters { cells: loads });
+        let window_s = expansion.plan.sampling.meter_window_s;
+        pieces.push(Piece::Meters { cells: loads, window_s, energy: false });
     }
     pieces
 }

@@ -7,8 +7,10 @@
 pub(crate) mod arithmetic;
 mod clocks;
 mod dispatch;
+mod fusion;
 pub(crate) mod layout;
 pub(crate) mod order;
+mod power;
 pub(crate) mod specials;
 mod throughput;
 mod types;
@@ -36,4 +38,6 @@ pub const PROBES: &[ProbeEntry] = &[
     layout::ENTRY,
     specials::ENTRY,
     order::ENTRY,
+    fusion::ENTRY,
+    power::ENTRY,
 ];

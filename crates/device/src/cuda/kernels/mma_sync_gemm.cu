@@ -41,7 +41,7 @@ __device__ __forceinline__ void matrices(u32 from, Register& a, Register& b, Reg
 #endif
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-gemm(const u8* a, const u8* b, Out* c, int rows, int pitch, int pitch_c, int tiles_m, int tiles_n) {
+gemm(const u8* a, const u8* b, Out* c, int rows, int pitch, int pitch_c, int tiles_m, int tiles_n BIAS) {
   // Blocks that run together work on tiles near each other, so that operands are found in the L2 cache.
   const int band = GROUP * tiles_n, first = blockIdx.x / band * GROUP;
   const int high = min(tiles_m - first, GROUP), inside = blockIdx.x % band;
@@ -117,6 +117,11 @@ gemm(const u8* a, const u8* b, Out* c, int rows, int pitch, int pitch_c, int til
 #endif
   }
 
+#if defined(EPILOGUE)
+  float2 biases[BLOCKS_N];
+#pragma unroll
+  for (int j = 0; j < BLOCKS_N; ++j) biases[j] = bias_of(bias, tile_column + warp_column + j * UNIT_N + 2 * quad);
+#endif
   // C has whole 16 rows and a pitch of whole 16 elements, so pairs never straddle its end.
 #pragma unroll
   for (int i = 0; i < BLOCKS_M; ++i)
@@ -126,6 +131,7 @@ gemm(const u8* a, const u8* b, Out* c, int rows, int pitch, int pitch_c, int til
       for (int half = 0; half < 2; ++half) {
         const int row = tile_row + warp_row + i * UNIT_M + group + 8 * half;
         const int column = tile_column + warp_column + j * UNIT_N + 2 * quad;
-        if (row < rows && column < pitch_c) *reinterpret_cast<Pair*>(c + size_t(row) * pitch_c + column) = pair(sums[i][j], 0, half);
+        if (row < rows && column < pitch_c)
+          *reinterpret_cast<Pair*>(c + size_t(row) * pitch_c + column) = FINISHED(pair(sums[i][j], 0, half), biases[j]);
       }
 }

@@ -112,7 +112,7 @@ struct Tiles {
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) CLUSTERED
 gemm(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, Out* c, int rows, int pitch_c, int slabs, int tiles_m,
-     int tiles_n) {
+     int tiles_n BIAS) {
   const u32 start = shared_start(), full = start + STAGES * STAGE_BYTES, empty = full + 8 * STAGES;
   const u32 rank = CLUSTER > 1 ? rank_in_cluster() : 0;
   if (threadIdx.x == 0) {
@@ -162,6 +162,12 @@ gemm(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, Out* 
         continue;
       }
       Accumulator sums[BLOCKS_M][SUMS];
+#if defined(EPILOGUE)
+      // Taken before the multiplications, which hide that they are on their way.
+      float2 biases[TILE_N / 8];
+#pragma unroll
+      for (int j = 0; j < TILE_N / 8; ++j) biases[j] = bias_of(bias, column + 8 * j + lane % 4 * 2);
+#endif
       u32 before = 0;
       await_turn(worker);
       for (int slab = 0; slab < slabs; ++slab) {
@@ -196,7 +202,7 @@ gemm(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, Out* 
 #pragma unroll
             for (int j = 0; j < TILE_N / 8; ++j) {
               const int n = column + 8 * j + lane % 4 * 2;
-              if (n < pitch_c) *reinterpret_cast<Pair*>(to + n) = pair(sums[block], j, half);
+              if (n < pitch_c) *reinterpret_cast<Pair*>(to + n) = FINISHED(pair(sums[block], j, half), biases[j]);
             }
           }
         }

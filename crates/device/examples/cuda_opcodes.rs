@@ -1,0 +1,74 @@
+//! Which machine instructions does each kernel of a path and triple hold?
+//!
+//! Kernels are compiled by NVRTC for the target, no GPU is needed, and disassembled by NVIDIA's `nvdisasm` (PyPI package
+//! `nvidia-cuda-nvdisasm`). Written are, for the ceiling loop of most parallelism and for the product with its first launch tile, the
+//! instructions that multiply or convert, with how often they stand in the text: evidence of what a path really issues, not of how
+//! often it runs.
+//!
+//!     cargo run --release -p rigel-device --example cuda_opcodes -- NVDISASM [sm_90] > opcodes.csv
+
+use rigel_device::cuda::loops::variants;
+use rigel_device::cuda::nvrtc;
+use rigel_device::cuda::offers::triples;
+use rigel_device::cuda::path::Path;
+use rigel_device::cuda::source::{self, Finish, Source};
+use rigel_device::cuda::target::Target;
+use rigel_device::cuda::tile::tiles;
+use std::collections::BTreeMap;
+use std::process::Command;
+
+/// Beginnings of the instructions that multiply, and of those that convert.
+const TOLD: [&str; 14] =
+    ["HGMMA", "QGMMA", "IGMMA", "HMMA", "IMMA", "DMMA", "FFMA", "DFMA", "HFMA2", "IMAD", "F2FP", "F2F", "HADD2", "I2F"];
+
+/// Bytes of shared memory that a block may take on sm_90.
+const SHARED: usize = 232_448;
+
+fn main() -> Result<(), String> {
+    let mut arguments = std::env::args().skip(1);
+    let nvdisasm = arguments.next().ok_or("usage: cuda_opcodes NVDISASM [sm_90]")?;
+    let number = arguments.next().unwrap_or_else(|| "sm_90".into());
+    let target: u32 = number.trim_start_matches("sm_").parse().map_err(|e| format!("{number}: {e}"))?;
+    let target = Target(target);
+    println!("path,triple,kernel,architecture,opcode,count");
+    for path in Path::ALL {
+        for &triple in triples(path) {
+            let product = tiles(path, triple)
+                .first()
+                .and_then(|tile| source::gemm(path, triple, *tile, SHARED, Finish::Plain).ok());
+            let ceiling = variants(path).pop().and_then(|variant| variant.source(path, triple).ok());
+            for (kernel, source) in [("ceiling", ceiling), ("product", product)] {
+                let Some(source) = source else { continue };
+                let Ok(architecture) = source.targets.compiled_for(target) else { continue };
+                for (opcode, count) in opcodes(&source, &architecture, &nvdisasm)? {
+                    println!("{path},\"{triple}\",{kernel},{architecture},{opcode},{count}");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The instructions of a kernel by name.
+fn opcodes(source: &Source, architecture: &str, nvdisasm: &str) -> Result<BTreeMap<String, usize>, String> {
+    let cubin = nvrtc::compile(source, architecture).map_err(|e| e.to_string())?;
+    let file = std::env::temp_dir().join(format!("rigel-opcodes-{}.cubin", std::process::id()));
+    std::fs::write(&file, &cubin.bytes).map_err(|e| e.to_string())?;
+    let output = Command::new(nvdisasm).args(["-c", "-hex"]).arg(&file).output();
+    let _ = std::fs::remove_file(&file);
+    let output = output.map_err(|e| format!("{nvdisasm}: {e}"))?;
+    if !output.status.success() {
+        return Err(format!("{nvdisasm}: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    let mut counts = BTreeMap::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        // `        /*0a30*/                   HGMMA.64x128x16.F32 R24, …`, a predicate such as `@!P0` may stand before the name.
+        let Some((_, rest)) = line.split_once("*/") else { continue };
+        let name = rest.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
+        let name = name.trim_end_matches(';');
+        if TOLD.iter().any(|told| name.starts_with(told)) {
+            *counts.entry(name.to_owned()).or_default() += 1;
+        }
+    }
+    Ok(counts)
+}
