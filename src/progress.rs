@@ -80,6 +80,10 @@ impl Observer for Progress {
     }
 
     fn spent(&mut self, wall: Duration, spent: &Spent) {
+        if spent.total().is_zero() {
+            // Single questions: what is asked and what the tool thinks about the answers are not told apart.
+            return self.say(&format!("{:.1} s", wall.as_secs_f64()));
+        }
         let own = wall.saturating_sub(spent.total());
         let share = if wall.is_zero() { 0.0 } else { 100.0 * own.as_secs_f64() / wall.as_secs_f64() };
         let parts = [

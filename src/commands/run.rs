@@ -44,7 +44,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     if let Some(piece) = pieces.iter().find(|piece| args.concurrent > 1 && timed(piece)) {
         let why = format!(
             "--concurrent {}: {} is timed, and runs that share a device disturb each other's times; only probes of single units \
-             (arithmetic, layout, specials) may share it",
+             (arithmetic, layout, specials) and of orders may share it",
             args.concurrent,
             piece.name()
         );
@@ -54,7 +54,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     list::tell_rivals(&planned);
     let out = args.out.clone().unwrap_or_else(|| default_out(args, &planned));
     let provenance = provenance(args, &mut planned);
-    if let (RunKind::Measured, Some(load)) = (provenance.kind, provenance.host.busy()) {
+    if let (RunKind::Measured, true, Some(load)) = (provenance.kind, planned.plan.times(), provenance.host.busy()) {
         terminal::tell!(
             "{} the load is {load} on {} logical processors: other programs compute here. Intervals will be wide and verdicts \
              undecided; close what computes, or repeat on an idle machine",

@@ -40,7 +40,7 @@ pub fn tolerance(args: &ExplainArgs) -> anyhow::Result<Exit> {
     for unless in lines.first().map(|(_, limit, ..)| limit.unless.as_slice()).unwrap_or_default() {
         tell!("  {unless}");
     }
-    tell!("error: of the model itself on inputs drawn {}, c = 0, seed {SEED} (simulated)", args.inputs);
+    tell!("largest and rms error: of the model itself on inputs drawn {}, c = 0, seed {SEED} (simulated)", args.inputs);
     Ok(Exit::Fine)
 }
 

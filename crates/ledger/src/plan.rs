@@ -49,6 +49,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Whether it times anything; single questions have no times.
+    pub fn times(&self) -> bool {
+        self.probes.iter().any(|probe| crate::units::folder(*probe).is_none())
+    }
+
     /// Whether it asks single units or conversions.
     pub fn asks_units(&self) -> bool {
         self.probes.iter().any(|probe| matches!(probe, Probe::Arithmetic | Probe::Layout | Probe::Specials))

@@ -269,6 +269,11 @@ impl Outcome {
         Outcome::Failed,
     ];
 
+    /// Whether the cell was a question and this is its answer, which a record holds.
+    pub const fn answers(self) -> bool {
+        matches!(self, Outcome::Exact | Outcome::Inexact)
+    }
+
     /// Whether the cell's timings may enter statistics and verdicts.
     pub const fn counts(self) -> bool {
         matches!(self, Outcome::Right | Outcome::Imprecise)

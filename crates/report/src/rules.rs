@@ -224,6 +224,9 @@ fn counts(reading: &Reading<'_>) -> Counts {
     let sampling = &reading.source.plan.sampling;
     let share = sampling.minimum_repetitions.div_ceil(sampling.processes.max(1));
     for row in reading.source.cells {
+        if row.outcome.answers() {
+            continue;
+        }
         if !row.outcome.counts() {
             c.not_counted += 1;
             c.no_row_reason += usize::from(row.reason.trim().is_empty());

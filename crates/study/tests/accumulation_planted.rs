@@ -163,6 +163,14 @@ fn a_chain_toward_zero_is_recovered() {
     assert_eq!(recover(&mut Planted::new(tree.clone(), true), 1).map(|found| found.tree), Ok(tree));
 }
 
+/// The same with the two of each pair of products exchanged.
+fn swapped(node: Node) -> Node {
+    match node {
+        Node::Product(index) => Node::Product(index ^ 1),
+        Node::Sum(children) => Node::Sum(children.into_iter().map(swapped).collect()),
+    }
+}
+
 #[test]
 fn orders_of_libraries_are_recovered_and_said() {
     let all = |n: usize| (0..n).collect::<Vec<_>>();
@@ -175,6 +183,11 @@ fn orders_of_libraries_are_recovered_and_said() {
         (
             chain(&all(64).into_iter().map(|i| i ^ 1).collect::<Vec<_>>(), 1),
             "64 products, one after another, k ascending in pairs, the second of each pair first",
+        ),
+        (
+            in_turn(parts(128, 64, 1).into_iter().map(swapped).collect()),
+            "2 parts (64 consecutive k each), added to each other; each: 64 products, one after another, k ascending in pairs, \
+             the second of each pair first",
         ),
         (chain(&all(256), 16), "256 products in fused sums of 16 and what came before, k ascending"),
         (pairs(all(64).into_iter().map(Node::Product).collect()), "64 products, added in pairs"),

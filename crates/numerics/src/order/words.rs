@@ -27,11 +27,13 @@ fn said(node: &Node) -> String {
     })
 }
 
-/// Whether the groups after the first two products come as 3, 2, 5, 4, …; which of the first two came first no sum shows.
+/// Whether the groups after the first two products come as 3, 2, 5, 4, … from the first on; which of the first two came first no
+/// sum shows.
 fn pairs_swapped(firsts: &[usize]) -> bool {
-    !firsts.len().is_multiple_of(2)
-        && firsts.len() > 2
-        && firsts[1..].iter().enumerate().all(|(at, &first)| first == (at + 2) ^ 1)
+    let [base, rest @ ..] = firsts else { return false };
+    firsts.len() > 2
+        && !firsts.len().is_multiple_of(2)
+        && rest.iter().enumerate().all(|(at, &first)| first == base + ((at + 2) ^ 1))
 }
 
 /// Parts of one size and shape, if the node is made of such.

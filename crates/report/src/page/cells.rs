@@ -23,7 +23,7 @@ pub(super) fn section(reading: &Reading<'_>, table: &VerdictTable) -> String {
 fn uncounted(reading: &Reading<'_>) -> String {
     type Group<'a> = (Order<Outcome>, &'a str, &'a str, Work);
     let mut groups: BTreeMap<Group<'_>, (usize, BTreeSet<String>, CellId)> = BTreeMap::new();
-    for row in reading.source.cells.iter().filter(|r| !r.outcome.counts()) {
+    for row in reading.source.cells.iter().filter(|r| !r.outcome.counts() && !r.outcome.answers()) {
         let group = groups
             .entry((Order(row.outcome), &row.path, &row.reason, row.work))
             .or_insert_with(|| (0, BTreeSet::new(), row.cell));

@@ -99,7 +99,8 @@ fn head(source: Source<'_>, with_study: bool) -> String {
             "<p class=\"warning\"><b>Incomplete.</b> Provenance lacks {missing}, so no verdict is given.</p>\n"
         ));
     }
-    let busy = |record: &&Provenance| record.kind == RunKind::Measured && record.host.busy().is_some();
+    let busy =
+        |record: &&Provenance| record.kind == RunKind::Measured && source.plan.times() && record.host.busy().is_some();
     if let Some(host) = source.provenance.iter().find(busy).map(|record| &record.host) {
         out.push_str(&format!(
             "<p class=\"warning\"><b>Not alone.</b> The load of the host was {} on {} when the run began. What computes beside a run widens intervals and makes modes.</p>\n",
