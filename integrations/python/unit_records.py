@@ -79,7 +79,7 @@ class Records:
                  "unit.path": (unit["path"], cell.path), "unit.triple": (unit["triple"], cell.triple),
                  "unit.shape": (unit["shape"], cell.shape), "origin.device": (origin["device"], cell.device),
                  "origin.driver": (origin["driver"], cell.driver),
-                 "origin.kind": (origin["kind"], self.kinds.get(cell.run))}
+                 "origin.kind": (origin["kind"], self.kinds.get(cell.run)), "seed": (record["seed"], cell.seed)}
         for field, (found, stated) in pairs.items():
             if found != stated:
                 yield f"{field} is `{str(found)[:60]}`, its row or run has `{str(stated)[:60]}`"
@@ -214,9 +214,14 @@ class Records:
             pairs = pairs_of(k, record["seed"])
             if met != [sums.meet(i, j) for i, j in pairs]:
                 yield "the counts of the drawn pairs are not those of the tree"
+        numbers = [record["dots"], *met, *(row["from"] for row in rows)]
+        if not all(type(number) is int and number >= 0 for number in numbers) or record["dots"] < 2 * len(met):
+            yield "a number is none, or fewer dot products were computed than pairs were counted"
         froms, codes_of = [row["from"] for row in rows], [codes(row["d"]) for row in rows]
         if exact and not rows or froms[:1] not in ([], [1]) or froms != sorted(set(froms)) or froms and froms[-1] > batch:
             yield "rows are not in the order of their batches, or none is there"
+        if any(code >> BITS[triple_of(cell.triple)[2]] for row in codes_of for code in row):
+            yield "a code of row 0 is wider than the output"
         if any(len(row) != columns for row in codes_of) or any(x == y for x, y in zip(codes_of, codes_of[1:])):
             yield "a row is not as the shape has it, or changes nothing"
 

@@ -30,6 +30,9 @@ pub fn put(path: &Path, bytes: &[u8], check: bool) -> anyhow::Result<bool> {
     match kind(path) {
         Some(kind) if kind.is_symlink() => return Err(refuse("it is a link; remove it, or name what it points to")),
         Some(kind) if kind.is_dir() => return Err(refuse("it is a directory")),
+        Some(kind) if !kind.is_file() && lies_in_a_run(folder) => {
+            return Err(refuse("it is no plain file; remove it from the run"));
+        }
         // A device such as /dev/null takes bytes and has no name to replace.
         Some(kind) if !kind.is_file() => fs::write(path, bytes).map_err(|e| refuse(&e.to_string()))?,
         _ => {
@@ -39,6 +42,10 @@ pub fn put(path: &Path, bytes: &[u8], check: bool) -> anyhow::Result<bool> {
     }
     crate::terminal::tell!("wrote {}", path.display());
     Ok(true)
+}
+
+fn lies_in_a_run(folder: &Path) -> bool {
+    Run::is_one(folder) || folder.parent().is_some_and(Run::is_one)
 }
 
 /// The bytes of a plain file; `None` where there is none or something else.

@@ -200,7 +200,7 @@ fn order(triple: &str, tree: Option<&str>) -> UnitRecord {
         words: String::new(),
         tree,
         by: Some(Shape::new(32, 32, 16)),
-        dots: 30,
+        dots: 600,
         seed: SEED,
         met: met.unwrap_or_default(),
         row_zero: vec![RowZero { from: 1, d: Codes((0..3).map(dot).collect()) }],

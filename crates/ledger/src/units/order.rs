@@ -120,6 +120,9 @@ impl OrderRecord {
             }
         }
         must(!exact || !self.row_zero.is_empty(), "an exact claim needs row 0 of its batches");
+        must(self.dots >= 2 * self.met.len() as u64, "fewer dot products were computed than pairs were counted");
+        let fits = |code: &u64| code & !self.unit.triple.c.code_mask() == 0;
+        must(self.row_zero.iter().all(|row| row.d.0.iter().all(fits)), "a code of row 0 is wider than the output");
         let asked = |from: u64| from >= 1 && from <= shape.m as u64;
         must(
             self.row_zero.iter().all(|row| row.d.0.len() == shape.n && asked(row.from)),

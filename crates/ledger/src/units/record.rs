@@ -173,6 +173,16 @@ impl UnitRecord {
         }
     }
 
+    /// The seed of its samples.
+    fn seed(&self) -> u64 {
+        match self {
+            UnitRecord::Arithmetic(record) => record.seed,
+            UnitRecord::Layout { record, .. } => record.seed,
+            UnitRecord::Conversion(record) => record.seed,
+            UnitRecord::Order(record) => record.seed,
+        }
+    }
+
     /// The files with their bytes, in the order in which a digest takes them.
     pub fn files(&self, row: &CellRow) -> Vec<(String, Vec<u8>)> {
         let bytes = |name: &str| match self {
@@ -228,6 +238,7 @@ impl UnitRecord {
             ("claim", crate::rows::name_of(&self.claim()), crate::rows::name_of(&row.outcome)),
             ("origin.device", origin.device.clone(), row.device.clone()),
             ("origin.driver", origin.driver.clone(), row.driver.clone()),
+            ("seed", self.seed().to_string(), row.seed.to_string()),
         ];
         match pairs.into_iter().find(|(_, found, stated)| found != stated) {
             None => Ok(()),
