@@ -2,7 +2,7 @@
 
 import re
 
-from cell_rows import CACHES, CELL, PROBES, RECIPES, SHAPE, number
+from cell_rows import CACHES, CELL, PROBES, RECIPES, SHAPE, number, PRODUCTS
 from number_formats import BITS, triple_of
 from run_files import Fault
 
@@ -10,7 +10,7 @@ FACTS = "probe,path,triple,shape,recipe,cache,name,value,unit,low,high,words,evi
 POWER = "meter,time_ns,value,unit,phase"
 TIME = re.compile(r"(0|[1-9][0-9]{0,18})(?:\.([0-9]{0,2}[1-9]))?")
 FORMATS = list(BITS)
-IDLE = "idle"
+IDLE, PERIOD = "idle", "period"
 
 
 class Facts:
@@ -62,7 +62,7 @@ class Readings:
 
     def __init__(self, cells, whole):
         # Meters and loops can be in different shards.
-        self.loads, self.last, self.whole = {cell.cell for cell in cells if cell.work == "ceiling"}, None, whole
+        self.loads, self.last, self.whole = {cell.cell for cell in cells if cell.work == "ceiling" or cell.work in PRODUCTS}, None, whole
         self.unit, self.value = "", 0.0
 
     def take(self, path, line, fields):
@@ -87,5 +87,5 @@ class Readings:
             if unit == "J" and number(value) < self.value:
                 raise Fault(path, line, f"value is {value} J after {self.value} J: a counter of energy never falls")
         self.last, self.unit, self.value = key, unit, number(value)
-        if phase != IDLE and phase not in self.loads and (self.whole or not CELL.fullmatch(phase)):
-            raise Fault(path, line, f"phase is `{phase[:60]}`: {IDLE}, or the cell of a ceiling loop that has a row in cells.csv")
+        if phase not in (IDLE, PERIOD) and phase not in self.loads and (self.whole or not CELL.fullmatch(phase)):
+            raise Fault(path, line, f"phase is `{phase[:60]}`: {IDLE}, {PERIOD}, or the cell of a loop or product that has a row in cells.csv")

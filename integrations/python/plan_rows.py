@@ -120,7 +120,7 @@ class Asked:
         block = self.block_of(cell)
         named = cell.block[:-1] if cell.block.endswith(LEFT_OUT) else split(cell.block)[0]
         # Only blocks are measured again, or without cells that were left out.
-        fits = cell.block == block or cell.work in ("gemm", "ceiling") and named == block
+        fits = cell.block == block or cell.work in (*PRODUCTS, "ceiling") and named == block
         return None if fits else f"block is `{cell.block}`; its axes are those of `{block}`"
 
     def repeated(self, cells):

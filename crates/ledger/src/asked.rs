@@ -265,7 +265,7 @@ impl<'a> Asked<'a> {
         let block = block_name::of_row(plan, row)?;
         let named = row.block.strip_suffix(LEFT_OUT).unwrap_or(block_name::base(&row.block));
         // Only blocks are measured again, or without cells that were left out.
-        let compared = matches!(row.work, Work::Gemm | Work::Ceiling);
+        let compared = row.work == Work::Ceiling || row.work.is_product();
         (row.block != block && !(compared && named == block))
             .then(|| format!("block is `{}`; its axes are those of `{block}`", row.block))
     }

@@ -1,20 +1,19 @@
 //! Do the readings of meters stand in their order, each once, under a phase that the run knows?
 
 use super::report::{Check, CheckName, Failure};
+use crate::facts::power::{IDLE, PERIOD};
 use crate::parts::missing_parts;
-use crate::rows::{CellId, PowerRow, Work};
+use crate::rows::{CellId, CellRow, PowerRow, Work};
 use crate::store::{POWER, Run};
 use std::collections::HashSet;
 
-/// The phase in which nothing runs.
-const IDLE: &str = "idle";
 /// The unit of counters of energy.
 const COUNTER: &str = "J";
 
 pub(super) fn check(run: &Run) -> Check {
     let path = run.dir().join(POWER);
-    let loads: HashSet<String> =
-        run.cells().iter().filter(|row| row.work == Work::Ceiling).map(|row| row.cell.to_string()).collect();
+    let load = |row: &&CellRow| row.work == Work::Ceiling || row.work.is_product();
+    let loads: HashSet<String> = run.cells().iter().filter(load).map(|row| row.cell.to_string()).collect();
     // Meters and loops can be in different shards.
     let whole = missing_parts(run.provenance()).is_none();
     let mut failures = Vec::new();
@@ -39,10 +38,10 @@ pub(super) fn check(run: &Run) -> Check {
             say(format!("value is {:?} J after {:?} J: a counter of energy never falls", reading.value, above.value));
         }
         before = Some(reading);
-        let known = reading.phase == IDLE || loads.contains(&reading.phase);
+        let known = [IDLE, PERIOD].contains(&reading.phase.as_str()) || loads.contains(&reading.phase);
         if !known && (whole || reading.phase.parse::<CellId>().is_err()) {
             say(format!(
-                "phase is `{}`: `{IDLE}`, or the cell of a ceiling loop that has a row in cells.csv",
+                "phase is `{}`: `{IDLE}`, `{PERIOD}`, or the cell of a loop or product that has a row in cells.csv",
                 reading.phase
             ));
         }
