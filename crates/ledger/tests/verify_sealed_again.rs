@@ -5,7 +5,7 @@ mod planted;
 use planted::Planted;
 use rigel_ledger::gate::places;
 use rigel_ledger::rows::{Bits, GateMethod, Stop, Work};
-use rigel_ledger::store::{StoreError, merge};
+use rigel_ledger::store::{Run, StoreError, merge};
 use rigel_ledger::verify::{CheckName, Report, verify};
 use rigel_ledger::{CellRow, Outcome, WitnessRow};
 use rigel_numerics::Recipe;
@@ -219,18 +219,22 @@ fn nothing_rests_on_a_sealed_run_that_verify_refuses() {
     planted.sealed(&run);
     planted::forge(&run, "facts.csv", |text| text.replacen("accelerated", "emulated", 1).replacen(",yes,", ",no,", 1));
     let before = planted::files(&run);
-    let resumed = planted.resumed(&run).unwrap_err();
-    let merged = merge(&out, &[&run]).unwrap_err();
-    for error in [resumed, merged] {
+    let refused = |error: StoreError, why: &str| {
         assert!(matches!(error, StoreError::Rejected { .. }), "{error}");
-        let said = error.to_string();
-        assert!(
-            said.contains("verify says no") && said.contains("facts.csv:") && said.contains("derived is"),
-            "{said}"
-        );
-    }
+        assert!(error.to_string().contains("verify says no") && error.to_string().contains(why), "{error}");
+    };
+    refused(planted.resumed(&run).unwrap_err(), "derived is");
     assert_eq!(planted::files(&run), before);
-    assert!(!out.exists());
+    // A merge derives facts again, so nothing of it rests on edited ones.
+    let honest = dir.path().join("honest");
+    Planted::new("run-1").sealed(&honest);
+    assert_eq!(merge(&out, &[&run]).unwrap().facts(), Run::open(&honest).unwrap().facts());
+    let doubled = dir.path().join("doubled");
+    Planted::new("run-1").sealed(&doubled);
+    planted::forge(&doubled, "power.csv", |text| format!("{text}{}\n", text.lines().last().unwrap_or_default()));
+    let other = dir.path().join("other");
+    refused(merge(&other, &[&doubled]).unwrap_err(), "duplicate");
+    assert!(!other.exists());
 }
 
 #[test]

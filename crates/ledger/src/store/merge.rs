@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 
 /// Joins sealed runs of one plan on one device into a sealed run at `out`, which must not exist or be empty.
 ///
-/// The result is the same bytes for any order of the inputs. Equal rows are joined; every `run.json` is kept.
+/// The result is the same bytes for any order of the inputs. Equal rows are joined; every `run.json` is kept. Facts are derived again: a run
+/// whose facts another version of the rules derived is joined all the same.
 ///
 /// # Errors
 /// An input that is unsealed or does not read, or to which `verify` says no ([`StoreError::Rejected`]); two inputs that differ in anything that rows depend on (plan, device,
@@ -36,7 +37,7 @@ pub fn merge(out: &Path, inputs: &[impl AsRef<Path>]) -> Result<Run, StoreError>
     };
     let provenance = provenances(&sources)?;
     let order = order(&sources)?;
-    sources.iter().try_for_each(|source| crate::verify::demand(&source.dir))?;
+    sources.iter().try_for_each(|source| crate::verify::demand_rows(&source.dir))?;
     let mut unfinished = out.as_os_str().to_owned();
     unfinished.push(directory::UNFINISHED);
     let unfinished = PathBuf::from(unfinished);
