@@ -2,7 +2,7 @@
 
 import re
 
-from cell_rows import CACHES, CELL, PROBES, RECIPES, SHAPE, number, PRODUCTS
+from cell_rows import CACHES, CELL, PROBES, PRODUCTS, RECIPES, SHAPE, number
 from number_formats import BITS, triple_of
 from run_files import Fault
 
@@ -14,7 +14,7 @@ IDLE, PERIOD = "idle", "period"
 
 
 class Facts:
-    """Facts in their order: by probe, path, triple, shape, recipe, cache state, name; each once."""
+    """Facts in their order: by probe, path, triple, shape, recipe, cache state, name, value, words; each once."""
 
     def __init__(self, cells, _):
         self.ids, self.last = {cell.cell for cell in cells}, None
@@ -22,7 +22,7 @@ class Facts:
     def take(self, path, line, fields):
         key = fact_key(path, line, fields)
         if self.last is not None and key <= self.last:
-            what = "a duplicate: a fact of the same name stands above" if key == self.last else "stands before the row above in order"
+            what = "a duplicate: the same fact stands above" if key == self.last else "stands before the row above in order"
             raise Fault(path, line, what)
         self.last = key
         for column, text in (("low", fields[9]), ("high", fields[10])):
@@ -54,7 +54,8 @@ def fact_key(path, line, fields):
             refuse(column, text, "one of " + " ".join(known) + ", or empty")
     ranks = (tuple(map(FORMATS.index, formats)), tuple(map(int, extents.groups())) if extents else (),
              RECIPES.index(recipe) + 1 if recipe else 0, CACHES.index(cache) + 1 if cache else 0)
-    return (PROBES.index(probe), where, *ranks, name)
+    # One name can say several things, as of a unit that is composed of the steps of several others.
+    return (PROBES.index(probe), where, *ranks, name, fields[7], fields[11])
 
 
 class Readings:

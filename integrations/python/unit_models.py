@@ -249,7 +249,7 @@ class Dot:
         """A fused sum of products and values."""
         pairs = [(self.a[i], self.b[i]) for i in indices]
         special = self.special(pairs, [term for term, _ in terms], limit)
-        if isinstance(special, Infinite) and "rounded" in rule["output"]:
+        if isinstance(special, Infinite) and isinstance(rule["output"], dict) and "rounded" in rule["output"]:
             return infinity_in(rule["output"]["rounded"], special.negative)
         if special is not None:
             return special

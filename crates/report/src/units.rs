@@ -114,13 +114,20 @@ pub(crate) fn origin(record: &LayoutRecord) -> String {
     format!("{}, driver {driver}; {}", record.origin.device, record.convention)
 }
 
-/// A picture of every layout.
+/// A picture of every layout, under the name of the first unit that has it: instructions of one shape share theirs.
 pub(crate) fn figures(source: Source<'_>) -> Vec<Figure> {
     let kind = Kind::of_run(source.simulated());
     let mut figures = Vec::new();
+    let mut drawn: Vec<(FragmentOperand, Layout)> = Vec::new();
     for view in views(source) {
         let Some((record, _)) = view.layout else { continue };
         for (name, operand, layout) in view.layouts() {
+            let known = (operand, layout);
+            if drawn.contains(&known) {
+                continue;
+            }
+            drawn.push(known.clone());
+            let (operand, layout) = known;
             let title = match name {
                 "d" => format!("{} (D)", view.name()),
                 _ => view.name().to_owned(),
