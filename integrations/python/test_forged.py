@@ -248,7 +248,7 @@ class EveryColumn(unittest.TestCase):
             found[file, name, words] = self.answers(file, spoil)
         differ = {key: (found.get(key), stated.get(key)) for key in found.keys() | stated.keys()
                   if found.get(key) != stated.get(key)}
-        self.assertEqual(differ, {}, "(what both say, what the page says)")
+        self.assertEqual(differ, {}, f"(what both say, what the page says): {differ}")
 
 
 if __name__ == "__main__":
