@@ -8,6 +8,7 @@ pub mod block_name;
 pub mod compare;
 pub mod facts;
 pub mod gate;
+mod identity;
 pub mod parts;
 pub mod plan;
 mod plan_error;

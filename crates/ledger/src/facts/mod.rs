@@ -72,6 +72,7 @@ use crate::parts::missing_parts;
 use crate::plan::Plan;
 use crate::provenance::Provenance;
 use crate::rows::{CellId, CellRow, FactRow, PowerRow, Probe};
+use crate::store::TextRow;
 use crate::units::UnitRecord;
 pub use rails::{PhasePower, phase_powers};
 use rigel_numerics::{Megahertz, Time};
@@ -160,6 +161,8 @@ pub fn derive(evidence: &Evidence<'_>) -> Vec<FactRow> {
     if let Some(words) = short.words() {
         facts.push(Subject::run(Probe::Types).word("incomplete.rows", short.total(), words, &[]));
     }
+    // As a file holds them, so that what is derived again is what was written.
+    facts.iter_mut().for_each(TextRow::tame);
     row::sort(&mut facts);
     facts
 }

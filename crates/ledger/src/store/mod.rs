@@ -57,6 +57,7 @@ pub use writer::RunWriter;
 
 pub(crate) use directory::read_text;
 pub(crate) use evidence::digests as evidence_digests;
+pub(crate) use row_text::TextRow;
 pub(crate) use run::repetitions_fault;
 pub(crate) use scan::{Scanned, Span};
 pub(crate) use survey::key;

@@ -12,8 +12,10 @@ use serde::de::DeserializeOwned;
 
 /// Most bytes of a line.
 pub(crate) const LINE_LIMIT: usize = 64 << 10;
-/// Most bytes of a text in a row.
+/// Most bytes of a text in a row, with the words that say how much was cut.
 const TEXT_LIMIT: usize = 8 << 10;
+/// Room for those words.
+const CUT_ROOM: usize = 64;
 
 /// A row of a file that is small enough to be held as values.
 pub(crate) trait TextRow: Serialize + DeserializeOwned + Send {
@@ -72,7 +74,7 @@ impl TextRow for PowerRow {
     }
 }
 
-/// Replaces control characters by their pictures and cuts what is too long.
+/// Replaces control characters by their pictures and cuts what is too long. What is tame already stays as it is.
 pub(crate) fn tame(text: &mut String) {
     if text.bytes().any(|b| b < 0x20 || b == 0x7f) {
         let picture = |c: char| match u32::from(c) {
@@ -83,7 +85,7 @@ pub(crate) fn tame(text: &mut String) {
         *text = text.chars().map(picture).collect();
     }
     if text.len() > TEXT_LIMIT {
-        let cut = (0..=TEXT_LIMIT).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        let cut = (0..=TEXT_LIMIT - CUT_ROOM).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
         let rest = text.len() - cut;
         text.truncate(cut);
         text.push_str(&format!(" … ({rest} bytes cut)"));
@@ -152,4 +154,23 @@ pub(crate) fn read_values<T: Serialize + DeserializeOwned>(line: &[u8]) -> Resul
         return Err(RowFault::Spelling { expected });
     }
     Ok(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_tame_stays_as_it_is_however_long_it_was() {
+        for length in [0, 10, TEXT_LIMIT - 1, TEXT_LIMIT, TEXT_LIMIT + 1, 3 * TEXT_LIMIT] {
+            for unit in ["a", "é", "\n"] {
+                let mut text = unit.repeat(length.div_ceil(unit.len()));
+                tame(&mut text);
+                let once = text.clone();
+                tame(&mut text);
+                assert_eq!(text, once);
+                assert!(text.len() <= TEXT_LIMIT, "{}", text.len());
+            }
+        }
+    }
 }
