@@ -36,7 +36,7 @@ pub(super) struct Fitter<'w> {
 }
 
 /// Terms of the observations that are explained first, then next, and so on, and how many of them.
-pub(super) const RUNGS: [(usize, usize, usize); 3] = [(0, 1, 240), (2, 2, 220), (3, usize::MAX, 260)];
+const RUNGS: [(usize, usize, usize); 3] = [(0, 1, 240), (2, 2, 220), (3, usize::MAX, 260)];
 /// Observations that refuted a model and that are always active, at most.
 const LATEST: usize = 240;
 /// Mismatches that join the active observations at a time.

@@ -6,7 +6,7 @@
 //! 1. `steadiness`: whether an output is a function of its row, its column and c at all;
 //! 2. `scope`, `swaps`, `precedence` and `masks`: at which sizes terms show, which products are added in one step, where it
 //!    looks for a NaN first, and in which order steps follow one another;
-//! 3. `pool`, `witnesses`, `tournament`, `fit`, `mistaken` and `crossings`: ladders, edges, zeros and specials, and the settings of all parameters that
+//! 3. `pool`, `witnesses`, `tournament`, `fit`, `mistaken`, `coarseness` and `crossings`: ladders, edges, zeros and specials, and the settings of all parameters that
 //!    explain them;
 //! 4. `hints`, `directed` and `rivals`: questions at the sizes and distances where the parameters of a model show, inputs on
 //!    which models that differ in one parameter, in coupled ones or in their tree part from it, and the class of those that
@@ -20,6 +20,7 @@
 //! **When it misleads.** A deviation rarer than the printed bound, or one that only inputs outside the six distributions
 //! bring out, is not seen. `Inexact` says that no model was *reached*; it does not prove that the family has none.
 
+mod coarseness;
 mod conversion;
 mod crossings;
 mod dice;
@@ -63,7 +64,7 @@ use rigel_numerics::arithmetic::{Evaluator, Model, NanRule, Node, ScaledPart, Sc
 use rivals::{eliminate, undetermined};
 use shapes::{Kind, begun};
 use tournament::Tournament;
-use validate::{Extent, validate};
+use validate::{Extent, at_its_places, validate};
 use witnesses::Witnesses;
 
 /// How much a recovery asks and tries.
@@ -99,6 +100,8 @@ const NEAR_ENOUGH: u64 = 100;
 const OTHER_TREES: usize = 200;
 /// Tiles that may be asked before the last validation.
 const TILES: u64 = 4_800;
+/// Counterexamples of a validation that join the observations, with their relatives.
+const JOINING: usize = 24;
 /// Fresh dot products by which a model is refuted quickly, as a part of a whole validation.
 const QUICK_PART: u64 = 20;
 
@@ -156,6 +159,13 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
         }
     }
 
+    let debug = std::env::var("REC_DEBUG").is_ok();
+    if debug {
+        eprintln!("scope {scope:?} classes {:?} open {:?} shapes {}", exchanges.classes, exchanges.open, shapes.len());
+        for (i, s) in shapes.iter().enumerate().take(200) {
+            eprintln!("  shape {i} explains {} of {}: {}", s.explained, masked.len(), words::tree(&s.body));
+        }
+    }
     asker.enter(Stage::Parameters);
     // A tile holds few questions where it has few rows or columns.
     let most = 500 * spec.shape.m.min(spec.shape.n).max(2);
@@ -198,6 +208,9 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
         };
         attempt += 1;
         let unexplained = witnesses.unexplained(model);
+        if debug {
+            eprintln!("attempt {attempt}: spent {} tiles {} unexplained {} of {}: {model}", witnesses.spent(), asker.probes().before_validation(), unexplained.len(), witnesses.len());
+        }
         let spent = left < effort.evaluations / 32 || attempt > ATTEMPTS || asker.probes().before_validation() > TILES;
         if spent {
             if unexplained.is_empty() {
@@ -212,7 +225,10 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
             if !elimination.refuted {
                 let fresh = validation_seed(effort.seed, 2 * attempt);
                 let quick = effort.validation / QUICK_PART;
-                let (_, mut wrong) = validate(asker, model, quick, fresh, Extent::UntilRefuted)?;
+                let mut wrong = at_its_places(asker, model, &scope, quick as usize, fresh)?;
+                if wrong.is_empty() {
+                    wrong = validate(asker, model, quick, fresh, Extent::UntilRefuted)?.1;
+                }
                 if wrong.is_empty() {
                     let fresh = validation_seed(effort.seed, 2 * attempt + 1);
                     let (validation, refuting) =
@@ -226,6 +242,7 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
                     wrong = refuting;
                 }
                 asker.enter(Stage::Elimination);
+                wrong.truncate(JOINING);
                 asked.extend(relatives::of(asker, &wrong, seed)?);
                 asked.extend(wrong);
             }

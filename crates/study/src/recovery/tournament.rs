@@ -5,8 +5,8 @@
 //! compared as they are, many are climbed a little, those that do best are climbed on (Karnin, Koren and Somekh, "Almost
 //! optimal exploration in multi-armed bandits", ICML 2013), and what has been pursued in vain is not pursued again.
 
-use super::fit::{Fit, Fitter, RUNGS};
-use super::knobs::{Knob, Place, number_of_sums, step, sums};
+use super::fit::{Fit, Fitter};
+use super::knobs::{Knob, Operand, Place, number_of_sums, step, sums};
 use super::settings::Fineness;
 use super::shapes::{Kind, bare, kinds};
 use super::witnesses::Set;
@@ -27,6 +27,8 @@ pub(super) struct Tournament<F> {
 
 /// Trees that begin, at most.
 const TREES: usize = 100;
+/// Observations of a single term.
+const SINGLE: usize = 360;
 /// Observations on which beginnings are compared.
 const QUICK: usize = 180;
 /// Beginnings that are fitted a little, a lot, and in full; and how many of them may have the same tree.
@@ -55,7 +57,7 @@ impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
     pub(super) fn winner(&mut self, search: &mut Fitter<'_>) -> Option<Fit> {
         let all = search.most.saturating_sub(search.witnesses.spent());
         if self.alone.is_empty() {
-            self.alone = self.singly(search, all / 5);
+            self.alone = self.singly(search, all / 2);
         }
         search.others = self.ends.clone();
         let mut quick = Set::of(search.witnesses.of_terms(2, usize::MAX, QUICK));
@@ -76,6 +78,11 @@ impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
         let heats = [(HEATS, 0, all / 48), (FITTED, 1, all / 8)];
         for (places, patience, part) in heats {
             chosen(&mut promising, places);
+            if std::env::var("REC_DEBUG").is_ok() {
+                for fit in &promising {
+                    eprintln!("  heat {patience}: penalty {} : {}", fit.penalty, fit.model);
+                }
+            }
             let mut found = Vec::new();
             for fit in promising {
                 if search.is_spent() && !found.is_empty() {
@@ -112,22 +119,38 @@ impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
     }
 
     /// What happens to a single term depends little on the tree: it is found out first, with one tree for each kinds of
-    /// sums, and carried over to all others.
+    /// sums, and carried over to all others. Twice: what operands are converted to may be looked for before the sums have
+    /// taken its place, or after.
     fn singly(&self, search: &mut Fitter<'_>, most: u64) -> Vec<Model> {
         let mut all = Vec::new();
         for count in [1, 2] {
             let trees = || search.shapes.iter().take(TREES).map(|shape| &shape.body);
             for (kinds, part) in kinds(count, self.scaled) {
-                let models = trees().map(|body| (self.begin)(body, &kinds, part));
+                let mut models = trees().map(|body| (self.begin)(body, &kinds, part));
                 let possible = |model: &Model| number_of_sums(model) == count && Evaluator::new(model, search.k).is_ok();
-                all.extend(models.into_iter().find(possible));
+                all.extend(models.find(possible));
             }
         }
-        let part = most / all.len().max(1) as u64;
-        let climbed = all.into_iter().map(|model| {
-            let mut set = Set::of(search.witnesses.of_terms(0, 1, RUNGS[0].2));
+        let single = search.witnesses.of_terms(0, 1, SINGLE);
+        let Some(plainest) = all.iter().find(|model| Kind::of(&model.body.step().sum).exact) else { return all };
+        let mut taken_in = Fit { model: plainest.clone(), penalty: 0 };
+        search.within(most / 3, |own| own.take_in(&mut taken_in, &mut Set::of(single.clone())));
+        let mut first: Vec<Model> = Vec::new();
+        if (taken_in.model.a, taken_in.model.b, taken_in.model.c) != (plainest.a, plainest.b, plainest.c) {
+            let Model { a, b, c, .. } = taken_in.model;
+            first.extend(all.iter().map(|model| Model { a, b, c, ..model.clone() }));
+        }
+        let starts: Vec<Model> = first.into_iter().chain(all).collect();
+        let part = most * 2 / 3 / starts.len().max(1) as u64;
+        let climbed = starts.into_iter().map(|model| {
+            let mut set = Set::of(single.clone());
             let mut fit = Fit { model, penalty: 0 };
+            let before = search.witnesses.spent();
             search.within(part, |own| own.climb(&mut fit, &mut set, 1, false));
+            if std::env::var("REC_DEBUG").is_ok() {
+                let p = search.witnesses.arrange(&fit.model, &mut set);
+                eprintln!("  alone: wrong {} of {} penalty {p} spent {} of {part}: {}", set.wrong, set.order.len(), search.witnesses.spent() - before, fit.model);
+            }
             fit.model
         });
         climbed.collect()
@@ -193,6 +216,29 @@ fn chosen(fits: &mut Vec<Fit>, (most, of_a_tree): (usize, usize)) {
 }
 
 impl Fitter<'_> {
+    /// Turns what is done to operands, and the roundings of what comes out, with sums that lose nothing.
+    fn take_in(&mut self, fit: &mut Fit, set: &mut Set) {
+        let out = (0..number_of_sums(&fit.model)).map(Place::Sum);
+        let out: Vec<Knob> = out.flat_map(|p| [Knob::PrecisionAndRounding(p), Knob::Overflow(p), Knob::Subnormals(p)]).collect();
+        fit.penalty = self.witnesses.arrange(&fit.model, set);
+        for _ in 0..3 {
+            let before = fit.penalty;
+            for operand in Operand::ALL {
+                let place = Place::Operand(operand);
+                let rules = [Knob::Overflow(place), Knob::Subnormals(place), Knob::Vanished(place)];
+                for knob in [Knob::Convert(operand), Knob::Flush(operand)].into_iter().chain(rules) {
+                    self.turn(fit, knob, set, Fineness::All);
+                }
+            }
+            for &knob in &out {
+                self.turn(fit, knob, set, Fineness::All);
+            }
+            if fit.penalty == 0 || fit.penalty == before || self.is_spent() {
+                break;
+            }
+        }
+    }
+
     /// A round or two over the knobs that matter most.
     fn begin(&mut self, start: &Model, set: &mut Set) -> Option<Fit> {
         Evaluator::new(start, self.k).ok()?;

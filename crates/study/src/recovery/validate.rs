@@ -1,6 +1,9 @@
 //! Does a model predict every bit of fresh dot products, at every place of a tile?
 
 use super::dice::Dice;
+use super::directed::directed;
+use super::hints::Hints;
+use super::pool::Scope;
 use super::question::{Asker, Batch, Observation, Question, Stage};
 use rigel_device::unit::{UnitError, UnitSpec};
 use rigel_ledger::units::{Tested, Validation};
@@ -127,6 +130,63 @@ pub(super) fn validate(
         elements: places.collect(),
     };
     Ok((validation, counterexamples))
+}
+
+/// Tiles of questions at the places where the parameters of a model show, all elements compared, and what refutes it.
+///
+/// Elements off the diagonal pair the row of one question with the column of another: few terms of sizes that matter, too.
+///
+/// # Errors
+/// What the unit contract says.
+pub(super) fn at_its_places(
+    asker: &mut Asker<'_>,
+    model: &Model,
+    scope: &Scope,
+    count: usize,
+    seed: u64,
+) -> Result<Vec<Observation>, UnitError> {
+    asker.enter(Stage::Validation);
+    let spec = asker.spec().clone();
+    let (m, n, k) = (spec.shape.m, spec.shape.n, spec.shape.k);
+    let Ok(evaluator) = Evaluator::new(model, k) else { return Ok(Vec::new()) };
+    let hints = Hints::of(model);
+    let mut scratch = evaluator.scratch();
+    let mut wrong = Vec::new();
+    let tiles = count.div_ceil(m * n).max(1);
+    let a_call = (TILES_PRODUCTS / (m * n)).clamp(1, TILES);
+    for first in (0..tiles).step_by(a_call) {
+        let some = a_call.min(tiles - first);
+        let mut batch = Batch::zeroed(&spec, some);
+        let mut drawn: Vec<Vec<Question>> = Vec::with_capacity(some);
+        for tile in 0..some {
+            let one = |i: usize| directed(&spec, scope, &hints, Dice::new(seed, ((first + tile) * m.max(n) + i) as u64));
+            let lines: Vec<Question> = (0..m.max(n)).map(one).collect();
+            (0..m).for_each(|i| batch.place_row(&spec, tile, i, &lines[i]));
+            (0..n).for_each(|j| batch.place_column(&spec, tile, j, &lines[j]));
+            for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                batch.c.set(tile * m + i, j, added(&lines[i], &lines[j], i + j));
+            }
+            drawn.push(lines);
+        }
+        let d = asker.execute(&batch)?;
+        for (tile, lines) in drawn.iter().enumerate() {
+            let a: Vec<Line> = lines[..m].iter().map(|q| evaluator.line_of_a(&q.a, &q.a_scales)).collect();
+            let b: Vec<Line> = lines[..n].iter().map(|q| evaluator.line_of_b(&q.b, &q.b_scales)).collect();
+            for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                let (c, found) = (batch.c.get(tile * m + i, j), d.get(tile * m + i, j));
+                if evaluator.dot_lines(&mut scratch, &a[i], &b[j], c) != found && wrong.len() < KEPT {
+                    let (x, y) = (&lines[i], &lines[j]);
+                    let (a_scales, b_scales) = (x.a_scales.clone(), y.b_scales.clone());
+                    let question = Question { a: x.a.clone(), b: y.b.clone(), c, a_scales, b_scales };
+                    wrong.push(Observation { question, d: found });
+                }
+            }
+        }
+        if wrong.len() >= KEPT / 4 {
+            break;
+        }
+    }
+    Ok(wrong)
 }
 
 /// Digests of the rows and columns that were asked.
