@@ -159,13 +159,6 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
         }
     }
 
-    let debug = std::env::var("REC_DEBUG").is_ok();
-    if debug {
-        eprintln!("scope {scope:?} classes {:?} open {:?} shapes {}", exchanges.classes, exchanges.open, shapes.len());
-        for (i, s) in shapes.iter().enumerate().take(200) {
-            eprintln!("  shape {i} explains {} of {}: {}", s.explained, masked.len(), words::tree(&s.body));
-        }
-    }
     asker.enter(Stage::Parameters);
     // A tile holds few questions where it has few rows or columns.
     let most = 500 * spec.shape.m.min(spec.shape.n).max(2);
@@ -174,10 +167,11 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
     witnesses.extend(scanned);
     witnesses.close_pool();
     let nan = nan_word(asker, spec)?;
-    let mut tournament = Tournament::new(spec.scales.is_some(), |shape: &Node, kinds: &[Kind], part: Option<ScaledPart>| {
-        let scales = spec.scales.zip(part).map(|(s, on)| Scales { a: s.format, b: s.format, group: s.group, on });
-        Model { nan, ..begun(shape, spec.triple, k, scales, kinds) }
-    });
+    let mut tournament =
+        Tournament::new(spec.scales.is_some(), |shape: &Node, kinds: &[Kind], part: Option<ScaledPart>| {
+            let scales = spec.scales.zip(part).map(|(s, on)| Scales { a: s.format, b: s.format, group: s.group, on });
+            Model { nan, ..begun(shape, spec.triple, k, scales, kinds) }
+        });
     let mut best: Option<Model> = None;
     let mut attempt = 0;
     let part = (effort.evaluations / PART).max(LEAST);
@@ -208,9 +202,6 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
         };
         attempt += 1;
         let unexplained = witnesses.unexplained(model);
-        if debug {
-            eprintln!("attempt {attempt}: spent {} tiles {} unexplained {} of {}: {model}", witnesses.spent(), asker.probes().before_validation(), unexplained.len(), witnesses.len());
-        }
         let spent = left < effort.evaluations / 32 || attempt > ATTEMPTS || asker.probes().before_validation() > TILES;
         if spent {
             if unexplained.is_empty() {
@@ -225,7 +216,7 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
             if !elimination.refuted {
                 let fresh = validation_seed(effort.seed, 2 * attempt);
                 let quick = effort.validation / QUICK_PART;
-                let mut wrong = at_its_places(asker, model, &scope, quick as usize, fresh)?;
+                let mut wrong = at_its_places(asker, model, &scope, 4 * quick as usize, fresh)?;
                 if wrong.is_empty() {
                     wrong = validate(asker, model, quick, fresh, Extent::UntilRefuted)?.1;
                 }

@@ -8,7 +8,7 @@ use super::mistaken::mistaken;
 use super::pool::{Scope, pooled};
 use super::question::{Asker, Observation, Question, Stage};
 use super::settings::{Fineness, settings};
-use super::shapes::{Shape, reshaped};
+use super::shapes::{Shape, bare, reshaped};
 use super::witnesses::Witnesses;
 use super::words::setting;
 use rigel_device::unit::{UnitError, UnitSpec};
@@ -22,10 +22,11 @@ const POOLED: usize = 500;
 const DIRECTED: usize = 700;
 /// Further ones for each rival that is left, at the places of its own parameters.
 const OWN: usize = 120;
+const OF_A_TREE: usize = 600;
 /// Questions for rivals that are asked, at most.
 const ASKED: usize = 160;
 /// Other trees that are rivals.
-const TREES: usize = 40;
+const TREES: usize = 120;
 
 /// Whether the best model was wrong about a question that was asked, and what was asked.
 pub(super) struct Elimination {
@@ -61,6 +62,7 @@ pub(super) fn eliminate(
     let bank = Bank::new(&evaluator, pooled.chain((0..DIRECTED).map(|i| at_its_places(0x5EED_0002, i))).collect());
     let mut chosen: Vec<(u64, Question)> = Vec::new();
     let mut taken = vec![false; bank.questions.len()];
+    let tree = bare(&best.body);
     for (n, rival) in rivals(best, shapes).into_iter().enumerate() {
         if chosen.len() == ASKED {
             break;
@@ -76,7 +78,10 @@ pub(super) fn eliminate(
         }
         let hints = hints.and(&rival);
         let mut other_scratch = other.scratch();
-        let own = (0..OWN).map(|i| directed(&spec, scope, &hints, Dice::new(seed ^ 0x5EED_0003, (n * OWN + i) as u64)));
+        // What tells trees apart is met more seldom than what tells parameters apart.
+        let own = if bare(&rival.body) == tree { OWN } else { OF_A_TREE };
+        let own =
+            (0..own).map(|i| directed(&spec, scope, &hints, Dice::new(seed ^ 0x5EED_0003, (n * OF_A_TREE + i) as u64)));
         let told = own
             .map(|q| (evaluator.dot(&mut scratch, q.inputs()), q))
             .find(|(code, q)| other.dot(&mut other_scratch, q.inputs()) != *code);

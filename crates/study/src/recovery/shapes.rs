@@ -340,8 +340,7 @@ pub(super) fn bare(body: &Node) -> Node {
 /// A model of a shape with sums of some kinds as they begin.
 pub(super) fn begun(shape: &Node, triple: Triple, k: usize, scales: Option<Scales>, kinds: &[Kind]) -> Model {
     let mut body = shape.clone();
-    let form =
-        IntegerOutput { bits: triple.c.bits(), signed: triple.c.is_signed(), overflow: IntegerOverflow::Wrap };
+    let form = IntegerOutput { bits: triple.c.bits(), signed: triple.c.is_signed(), overflow: IntegerOverflow::Wrap };
     let integer = Sum { align: Align::Exact, zero: ZeroSign::Positive, output: Output::Integer(form) };
     for (place, kind) in super::knobs::sums(&mut body).into_iter().zip(kinds) {
         *place = if triple.is_integer() { integer.clone() } else { kind.sum(triple) };

@@ -78,11 +78,6 @@ impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
         let heats = [(HEATS, 0, all / 48), (FITTED, 1, all / 8)];
         for (places, patience, part) in heats {
             chosen(&mut promising, places);
-            if std::env::var("REC_DEBUG").is_ok() {
-                for fit in &promising {
-                    eprintln!("  heat {patience}: penalty {} : {}", fit.penalty, fit.model);
-                }
-            }
             let mut found = Vec::new();
             for fit in promising {
                 if search.is_spent() && !found.is_empty() {
@@ -127,7 +122,8 @@ impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
             let trees = || search.shapes.iter().take(TREES).map(|shape| &shape.body);
             for (kinds, part) in kinds(count, self.scaled) {
                 let mut models = trees().map(|body| (self.begin)(body, &kinds, part));
-                let possible = |model: &Model| number_of_sums(model) == count && Evaluator::new(model, search.k).is_ok();
+                let possible =
+                    |model: &Model| number_of_sums(model) == count && Evaluator::new(model, search.k).is_ok();
                 all.extend(models.find(possible));
             }
         }
@@ -145,12 +141,7 @@ impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
         let climbed = starts.into_iter().map(|model| {
             let mut set = Set::of(single.clone());
             let mut fit = Fit { model, penalty: 0 };
-            let before = search.witnesses.spent();
             search.within(part, |own| own.climb(&mut fit, &mut set, 1, false));
-            if std::env::var("REC_DEBUG").is_ok() {
-                let p = search.witnesses.arrange(&fit.model, &mut set);
-                eprintln!("  alone: wrong {} of {} penalty {p} spent {} of {part}: {}", set.wrong, set.order.len(), search.witnesses.spent() - before, fit.model);
-            }
             fit.model
         });
         climbed.collect()
@@ -164,7 +155,8 @@ impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
             let count = sums(&mut body.clone()).len();
             let mut least = u64::MAX / 4;
             let plain = kinds(count, self.scaled).into_iter().map(|(kinds, part)| (self.begin)(body, &kinds, part));
-            let carried = self.alone.iter().filter(|model| number_of_sums(model) == count).map(|model| carried(model, body));
+            let carried =
+                self.alone.iter().filter(|model| number_of_sums(model) == count).map(|model| carried(model, body));
             for model in carried.chain(plain) {
                 if Evaluator::new(&model, search.k).is_err() || self.is_pursued(&model) {
                     continue;
@@ -185,7 +177,8 @@ impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
 
 /// Whether two models have one tree and their sums are of the same kinds.
 fn alike(one: &Model, other: &Model) -> bool {
-    let kinds = |model: &Model| -> Vec<Kind> { sums(&mut model.body.clone()).into_iter().map(|s| Kind::of(s)).collect() };
+    let kinds =
+        |model: &Model| -> Vec<Kind> { sums(&mut model.body.clone()).into_iter().map(|s| Kind::of(s)).collect() };
     let part = |model: &Model| model.scales.map(|scales| scales.on);
     part(one) == part(other) && kinds(one) == kinds(other) && bare(&one.body) == bare(&other.body)
 }
@@ -219,7 +212,8 @@ impl Fitter<'_> {
     /// Turns what is done to operands, and the roundings of what comes out, with sums that lose nothing.
     fn take_in(&mut self, fit: &mut Fit, set: &mut Set) {
         let out = (0..number_of_sums(&fit.model)).map(Place::Sum);
-        let out: Vec<Knob> = out.flat_map(|p| [Knob::PrecisionAndRounding(p), Knob::Overflow(p), Knob::Subnormals(p)]).collect();
+        let out: Vec<Knob> =
+            out.flat_map(|p| [Knob::PrecisionAndRounding(p), Knob::Overflow(p), Knob::Subnormals(p)]).collect();
         fit.penalty = self.witnesses.arrange(&fit.model, set);
         for _ in 0..3 {
             let before = fit.penalty;

@@ -159,7 +159,8 @@ pub(super) fn at_its_places(
         let mut batch = Batch::zeroed(&spec, some);
         let mut drawn: Vec<Vec<Question>> = Vec::with_capacity(some);
         for tile in 0..some {
-            let one = |i: usize| directed(&spec, scope, &hints, Dice::new(seed, ((first + tile) * m.max(n) + i) as u64));
+            let one =
+                |i: usize| directed(&spec, scope, &hints, Dice::new(seed, ((first + tile) * m.max(n) + i) as u64));
             let lines: Vec<Question> = (0..m.max(n)).map(one).collect();
             (0..m).for_each(|i| batch.place_row(&spec, tile, i, &lines[i]));
             (0..n).for_each(|j| batch.place_column(&spec, tile, j, &lines[j]));
