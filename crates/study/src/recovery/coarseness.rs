@@ -80,8 +80,9 @@ fn erased(model: &Model, at: Loss) -> Model {
     own
 }
 
-fn written(model: &Model, at: Loss, bits: u32, way: Rounding) -> Option<Model> {
+fn written(model: &Model, at: Loss, bits: u32, way: Rounding) -> Vec<Model> {
     let mut own = model.clone();
+    let mut beside = None;
     let bits = bits.max(1);
     let rounded = |form: Rounded| {
         let narrower = bits != form.format.precision() && form.format.infinity_code(false).is_some();
@@ -94,10 +95,22 @@ fn written(model: &Model, at: Loss, bits: u32, way: Rounding) -> Option<Model> {
             let form = intake.convert.unwrap_or(Rounded::to(format, way));
             intake.convert = Some(rounded(form));
         }
-        Loss::Terms(s) => match &mut sums(&mut own.body)[s].align {
-            Align::Largest(alignment) => (alignment.fraction_bits, alignment.cut) = (bits - 1, way),
-            exact => *exact = Align::Largest(Alignment::new(bits - 1, way)),
-        },
+        Loss::Terms(s) => {
+            // c may be cut as before, or as the other terms are now.
+            let whole = Alignment::new(60, Rounding::TowardZero);
+            let before = match &sums(&mut own.body)[s].align {
+                Align::Largest(alignment) => alignment.clone(),
+                Align::Exact => whole,
+            };
+            let c = CAlignment { fraction_bits: before.fraction_bits, cut: before.cut, reach: None };
+            let now = Alignment { fraction_bits: bits - 1, cut: way, ..before };
+            if now.c.is_none() {
+                let mut other = own.clone();
+                sums(&mut other.body)[s].align = Align::Largest(Alignment { c: Some(c), ..now.clone() });
+                beside = Some(other);
+            }
+            sums(&mut own.body)[s].align = Align::Largest(now);
+        }
         Loss::C(s) => {
             let c = Some(CAlignment { fraction_bits: bits - 1, cut: way, reach: None });
             match &mut sums(&mut own.body)[s].align {
@@ -106,9 +119,10 @@ fn written(model: &Model, at: Loss, bits: u32, way: Rounding) -> Option<Model> {
             }
         }
         Loss::Out(place) => {
-            let form = form_at(&mut own, place)?;
-            *form = rounded(*form);
+            if let Some(form) = form_at(&mut own, place) {
+                *form = rounded(*form);
+            }
         }
     }
-    Some(own)
+    std::iter::once(own).chain(beside).collect()
 }

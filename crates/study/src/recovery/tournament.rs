@@ -29,6 +29,8 @@ pub(super) struct Tournament<F> {
 const TREES: usize = 100;
 /// Observations of a single term.
 const SINGLE: usize = 360;
+/// Beginnings that are climbed on with them until they are explained.
+const CLIMBED_ON: usize = 4;
 /// Observations on which beginnings are compared.
 const QUICK: usize = 180;
 /// Beginnings that are fitted a little, a lot, and in full; and how many of them may have the same tree.
@@ -127,6 +129,10 @@ impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
                 all.extend(models.find(possible));
             }
         }
+        all.dedup();
+        if all.iter().any(|model| model.triple.is_integer()) {
+            return all;
+        }
         let single = search.witnesses.of_terms(0, 1, SINGLE);
         let Some(plainest) = all.iter().find(|model| Kind::of(&model.body.step().sum).exact) else { return all };
         let mut taken_in = Fit { model: plainest.clone(), penalty: 0 };
@@ -136,15 +142,18 @@ impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
             let Model { a, b, c, .. } = taken_in.model;
             first.extend(all.iter().map(|model| Model { a, b, c, ..model.clone() }));
         }
-        let starts: Vec<Model> = first.into_iter().chain(all).collect();
-        let part = most * 2 / 3 / starts.len().max(1) as u64;
-        let climbed = starts.into_iter().map(|model| {
-            let mut set = Set::of(single.clone());
-            let mut fit = Fit { model, penalty: 0 };
-            search.within(part, |own| own.climb(&mut fit, &mut set, 1, false));
-            fit.model
-        });
-        climbed.collect()
+        let starts = first.into_iter().chain(all).map(|model| Fit { model, penalty: 0 });
+        let mut fits: Vec<Fit> = starts.collect();
+        let part = most / 3 / fits.len().max(1) as u64;
+        for (count, part) in [(usize::MAX, part), (CLIMBED_ON, most / 3 / CLIMBED_ON as u64)] {
+            for fit in fits.iter_mut().filter(|fit| count > CLIMBED_ON || fit.penalty > 0).take(count) {
+                let mut set = Set::of(single.clone());
+                search.within(part, |own| own.climb(fit, &mut set, 1, false));
+                fit.penalty = search.witnesses.arrange(&fit.model, &mut set);
+            }
+            fits.sort_by_key(|fit| fit.penalty);
+        }
+        fits.into_iter().map(|fit| fit.model).collect()
     }
 
     /// Every tree with every kinds of sums, as it begins and with what single terms have shown, and how well it does.
