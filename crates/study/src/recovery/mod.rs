@@ -61,7 +61,7 @@ use pool::pooled;
 use rigel_device::unit::{Unit, UnitSpec};
 use rigel_numerics::Format;
 use rigel_numerics::arithmetic::{Evaluator, Model, NanRule, Node, ScaledPart, Scales};
-use rivals::{eliminate, undetermined};
+use rivals::{eliminate, eliminate_thoroughly, undetermined};
 use shapes::{Kind, begun};
 use tournament::Tournament;
 use validate::{Extent, at_its_places, validate};
@@ -220,7 +220,13 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
                 if wrong.is_empty() {
                     wrong = validate(asker, model, quick, fresh, Extent::UntilRefuted)?.1;
                 }
+                let mut doubted = false;
                 if wrong.is_empty() {
+                    let last = eliminate_thoroughly(asker, model, &mut witnesses, &scope, seed)?;
+                    asked.extend(last.asked);
+                    doubted = last.refuted;
+                }
+                if wrong.is_empty() && !doubted {
                     let fresh = validation_seed(effort.seed, 2 * attempt + 1);
                     let (validation, refuting) =
                         validate(asker, model, effort.validation, fresh, Extent::UntilRefuted)?;

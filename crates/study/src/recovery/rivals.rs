@@ -23,6 +23,8 @@ const DIRECTED: usize = 700;
 /// Further ones for each rival that is left, at the places of its own parameters.
 const OWN: usize = 120;
 const OF_A_TREE: usize = 600;
+/// Questions on which the settings of one knob are compared before a claim.
+const THOROUGH: usize = 1500;
 /// Questions for rivals that are asked, at most.
 const ASKED: usize = 160;
 /// Other trees that are rivals.
@@ -132,6 +134,46 @@ impl Bank {
         let count = self.questions.len();
         (0..count).map(|n| (n + from) % count).find(|&at| code(at) != self.own[at])
     }
+}
+
+/// As [`eliminate`], for a model that is about to be claimed: rivals that few questions do not tell from it are looked at
+/// with many, knob by knob, at the places of all settings of a knob.
+///
+/// # Errors
+/// What the unit contract says.
+pub(super) fn eliminate_thoroughly(
+    asker: &mut Asker<'_>,
+    best: &Model,
+    witnesses: &mut Witnesses,
+    scope: &Scope,
+    seed: u64,
+) -> Result<Elimination, UnitError> {
+    asker.enter(Stage::Elimination);
+    let spec = asker.spec().clone();
+    let mut asked = Vec::new();
+    let Ok(evaluator) = Evaluator::new(best, spec.shape.k) else { return Ok(Elimination { refuted: true, asked }) };
+    let count = THOROUGH / (spec.shape.k / 16 + 1);
+    let mut chosen: Vec<(u64, Question)> = Vec::new();
+    let knobs = knobs(best).into_iter().chain(pairs(best));
+    let groups = knobs.map(|knob| settings(best, knob, Fineness::Ladder)).chain([mistaken(best)]);
+    for (n, group) in groups.enumerate() {
+        let made = group.iter().filter_map(|rival| Some((rival, evaluator.remade(rival).ok()?)));
+        let made: Vec<(&Model, Evaluator)> = made.collect();
+        let hints = made.iter().fold(Hints::of(best), |hints, (rival, _)| hints.and(rival));
+        let draw = |i: usize| directed(&spec, scope, &hints, Dice::new(seed ^ 0x5EED_0005, (n * count + i) as u64));
+        let bank = Bank::new(&evaluator, (0..count).map(draw).collect());
+        let mut taken = Vec::new();
+        for (rival, other) in &made {
+            let Some(at) = bank.differing(&evaluator, other, 0) else { continue };
+            if !taken.contains(&at) && witnesses.explains(rival) {
+                taken.push(at);
+                chosen.push((bank.own[at], bank.questions[at].clone()));
+            }
+        }
+    }
+    chosen.truncate(4 * ASKED);
+    let refuted = ask(asker, chosen, &mut asked)?;
+    Ok(Elimination { refuted, asked })
 }
 
 /// Models that differ from the best one in one parameter, in several that are easily taken for each other, or in
