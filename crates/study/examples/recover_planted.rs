@@ -9,7 +9,7 @@ mod recovery_unit;
 
 use recovery_unit::{Deviation, Planted, same_function};
 use rigel_numerics::Triple;
-use rigel_numerics::arithmetic::{Model, draw_model, library};
+use rigel_numerics::arithmetic::{Evaluator, Model, draw_model, first_difference, library};
 use rigel_numerics::random::{below, stream};
 use rigel_study::recovery::{Effort, Recovered, recover};
 use std::sync::Mutex;
@@ -75,8 +75,22 @@ fn recovered(name: String, planted: &Model, k: usize, seed: u64, validation: u64
         Recovered::Exact { .. } => String::new(),
         Recovered::Inexact { why, .. } => why.to_string(),
     };
-    let words = format!("{name}: {why}\n    planted   {planted}\n    recovered {recovery}");
+    let told = match recovery.recovered.model() {
+        Some(model) if exact && !same => told_apart(model, planted, k, seed),
+        _ => String::new(),
+    };
+    let words = format!("{name}: {why}{told}\n    planted   {planted}\n    recovered {recovery}");
     Some(Outcome { name, exact, same, before: recovery.probes.before_validation(), seconds, words })
+}
+
+/// Inputs on which the recovered model and the planted one differ, as few terms as possible.
+fn told_apart(model: &Model, planted: &Model, k: usize, seed: u64) -> String {
+    let (Ok(one), Ok(other)) = (Evaluator::new(model, k), Evaluator::new(planted, k)) else { return String::new() };
+    first_difference(&one, &other, stream(seed, 9), 20_000).map_or(String::new(), |difference| {
+        let difference = difference.reduced(&one, &other);
+        let [recovered, planted] = difference.codes;
+        format!("\n    {:x?}: recovered {recovered:x}, planted {planted:x}", difference.inputs)
+    })
 }
 
 /// Units one after another on as many threads as there are cores: threads of no pool, because one of a pool would begin another
