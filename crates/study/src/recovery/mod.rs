@@ -222,7 +222,7 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
                 }
                 let mut doubted = false;
                 if wrong.is_empty() {
-                    let last = eliminate_thoroughly(asker, model, &mut witnesses, &scope, seed)?;
+                    let last = eliminate_thoroughly(asker, model, &shapes, &mut witnesses, &scope, seed)?;
                     asked.extend(last.asked);
                     doubted = last.refuted;
                 }

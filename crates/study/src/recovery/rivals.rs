@@ -23,8 +23,9 @@ const DIRECTED: usize = 700;
 /// Further ones for each rival that is left, at the places of its own parameters.
 const OWN: usize = 120;
 const OF_A_TREE: usize = 600;
-/// Questions on which the settings of one knob are compared before a claim.
-const THOROUGH: usize = 1500;
+/// Questions on which all rivals are compared before a claim, and those of a rival of which they do not tell it.
+const THOROUGH: usize = 4000;
+const ALONE: usize = 800;
 /// Questions for rivals that are asked, at most.
 const ASKED: usize = 160;
 /// Other trees that are rivals.
@@ -136,14 +137,15 @@ impl Bank {
     }
 }
 
-/// As [`eliminate`], for a model that is about to be claimed: rivals that few questions do not tell from it are looked at
-/// with many, knob by knob, at the places of all settings of a knob.
+/// As [`eliminate`], for a model that is about to be claimed: rivals that few questions do not tell from it are compared with
+/// it on many.
 ///
 /// # Errors
 /// What the unit contract says.
 pub(super) fn eliminate_thoroughly(
     asker: &mut Asker<'_>,
     best: &Model,
+    shapes: &[Shape],
     witnesses: &mut Witnesses,
     scope: &Scope,
     seed: u64,
@@ -152,23 +154,30 @@ pub(super) fn eliminate_thoroughly(
     let spec = asker.spec().clone();
     let mut asked = Vec::new();
     let Ok(evaluator) = Evaluator::new(best, spec.shape.k) else { return Ok(Elimination { refuted: true, asked }) };
-    let count = THOROUGH / (spec.shape.k / 16 + 1);
+    let slow = spec.shape.k / 16 + 1;
+    let hints = Hints::of(best);
+    let draw = |i: usize| directed(&spec, scope, &hints, Dice::new(seed ^ 0x5EED_0005, i as u64));
+    let bank = Bank::new(&evaluator, (0..THOROUGH / slow).map(draw).collect());
     let mut chosen: Vec<(u64, Question)> = Vec::new();
-    let knobs = knobs(best).into_iter().chain(pairs(best));
-    let groups = knobs.map(|knob| settings(best, knob, Fineness::Ladder)).chain([mistaken(best)]);
-    for (n, group) in groups.enumerate() {
-        let made = group.iter().filter_map(|rival| Some((rival, evaluator.remade(rival).ok()?)));
-        let made: Vec<(&Model, Evaluator)> = made.collect();
-        let hints = made.iter().fold(Hints::of(best), |hints, (rival, _)| hints.and(rival));
-        let draw = |i: usize| directed(&spec, scope, &hints, Dice::new(seed ^ 0x5EED_0005, (n * count + i) as u64));
-        let bank = Bank::new(&evaluator, (0..count).map(draw).collect());
-        let mut taken = Vec::new();
-        for (rival, other) in &made {
-            let Some(at) = bank.differing(&evaluator, other, 0) else { continue };
-            if !taken.contains(&at) && witnesses.explains(rival) {
-                taken.push(at);
+    let mut taken = vec![false; bank.questions.len()];
+    let (mut scratch, of_one) = (evaluator.scratch(), ALONE / slow);
+    for (n, rival) in rivals(best, shapes).into_iter().enumerate() {
+        let Ok(other) = evaluator.remade(&rival) else { continue };
+        if let Some(at) = bank.differing(&evaluator, &other, n * 37) {
+            if !taken[at] && witnesses.explains(&rival) {
+                taken[at] = true;
                 chosen.push((bank.own[at], bank.questions[at].clone()));
             }
+            continue;
+        }
+        let hints = hints.and(&rival);
+        let mut other_scratch = other.scratch();
+        let own = (0..of_one)
+            .map(|i| directed(&spec, scope, &hints, Dice::new(seed ^ 0x5EED_0006, (n * of_one + i) as u64)))
+            .map(|q| (evaluator.dot(&mut scratch, q.inputs()), q))
+            .find(|(code, q)| other.dot(&mut other_scratch, q.inputs()) != *code);
+        if own.is_some() && witnesses.explains(&rival) {
+            chosen.extend(own);
         }
     }
     chosen.truncate(4 * ASKED);
