@@ -18,6 +18,8 @@ pub(super) struct Tournament<F> {
     begin: F,
     /// Whether the unit takes scales.
     scaled: bool,
+    /// Whether models were tried as they begin.
+    tried_plainly: bool,
     /// What single terms say, for each kinds of sums.
     alone: Vec<Model>,
     /// Trees and kinds that were pursued, and what came of them.
@@ -33,6 +35,8 @@ const SINGLE: usize = 360;
 const CLIMBED_ON: usize = 4;
 /// Observations on which beginnings are compared.
 const QUICK: usize = 180;
+/// Beginnings that are tried before anything else is known.
+const PLAIN: (usize, usize) = (12, 2);
 /// Beginnings that are fitted a little, a lot, and in full; and how many of them may have the same tree.
 const BEGUN: (usize, usize) = (48, 4);
 const HEATS: (usize, usize) = (12, 3);
@@ -46,7 +50,7 @@ const ENDS: usize = 8;
 
 impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
     pub(super) fn new(scaled: bool, begin: F) -> Tournament<F> {
-        Tournament { begin, scaled, alone: Vec::new(), pursued: Vec::new(), ends: Vec::new() }
+        Tournament { begin, scaled, tried_plainly: false, alone: Vec::new(), pursued: Vec::new(), ends: Vec::new() }
     }
 
     /// What searches came to.
@@ -58,14 +62,20 @@ impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
     /// observations that it does not explain.
     pub(super) fn winner(&mut self, search: &mut Fitter<'_>) -> Option<Fit> {
         let all = search.most.saturating_sub(search.witnesses.spent());
-        if self.alone.is_empty() {
-            self.alone = self.singly(search, all / 2);
-        }
         search.others = self.ends.clone();
         let mut quick = Set::of(search.witnesses.of_terms(2, usize::MAX, QUICK));
         quick.order.extend(search.witnesses.latest(QUICK));
         if quick.order.is_empty() {
             quick = Set::first(search.witnesses.len().min(QUICK));
+        }
+        if !std::mem::replace(&mut self.tried_plainly, true)
+            && let Some(plain) = self.plain(search, &mut quick, all / 6)
+        {
+            self.ends.push(plain.model.clone());
+            return Some(plain);
+        }
+        if self.alone.is_empty() {
+            self.alone = self.singly(search, all / 2);
         }
         let mut begun = self.beginnings(search, &mut quick);
         chosen(&mut begun, BEGUN);
@@ -113,6 +123,25 @@ impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
         let old = self.ends.len().saturating_sub(ENDS);
         self.ends.drain(..old);
         promising.into_iter().min_by_key(|fit| fit.penalty)
+    }
+
+    /// A model that begins as it is and soon explains nearly all: most units are simple.
+    fn plain(&self, search: &mut Fitter<'_>, quick: &mut Set, most: u64) -> Option<Fit> {
+        let mut begun = self.beginnings(search, quick);
+        chosen(&mut begun, PLAIN);
+        let close = search.witnesses.len() as u64 / CLOSE;
+        let mut fits: Vec<Fit> = begun.into_iter().filter_map(|fit| search.begin(&fit.model, quick)).collect();
+        fits.sort_by_key(|fit| fit.penalty);
+        for fit in fits.into_iter().take(FITTED.1) {
+            search.witnesses.arrange(&fit.model, quick);
+            if quick.wrong <= quick.order.len() / 4 {
+                let settled = search.within(most, |own| own.settle(fit, 1));
+                if settled.penalty <= close {
+                    return Some(settled);
+                }
+            }
+        }
+        None
     }
 
     /// What happens to a single term depends little on the tree: it is found out first, with one tree for each kinds of
