@@ -69,7 +69,7 @@ impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
             quick = Set::first(search.witnesses.len().min(QUICK));
         }
         if !std::mem::replace(&mut self.tried_plainly, true)
-            && let Some(plain) = self.plain(search, &mut quick, all / 6)
+            && let Some(plain) = self.plain(search, &mut quick, all / 2)
         {
             self.ends.push(plain.model.clone());
             return Some(plain);

@@ -59,7 +59,7 @@ const KEPT_K: usize = 512;
 /// Observations of a sample that the present model does not explain, and that it explains.
 const SAMPLED: usize = 30;
 /// Products beyond which a dot product counts more than once.
-const LONG: usize = 12;
+const LONG: usize = 24;
 /// What it costs to make a model ready, in dot products.
 const MAKING: u64 = 8;
 
