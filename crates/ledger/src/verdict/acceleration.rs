@@ -118,7 +118,16 @@ fn decide(
 ) -> Acceleration {
     let band = match unanimous(deciding.iter().map(|comparison| comparison.band(thresholds.accelerated))) {
         Ok(band) => band,
-        Err(doubt) => return Acceleration::Undecided(doubt),
+        Err(doubt) => {
+            let named = case.products.iter().map(|product| (product.name.as_str(), &product.comparison));
+            let all = case.ceiling.iter().map(|ceiling| ("ceiling", ceiling)).chain(named);
+            let asked = all.filter(|(_, comparison)| deciding.iter().any(|asked| std::ptr::eq(*asked, *comparison)));
+            let withheld = |(name, comparison): (&str, &Comparison)| {
+                Some(format!("{name} {}", comparison.withheld(thresholds.accelerated)?))
+            };
+            clauses.extend(asked.filter_map(withheld));
+            return Acceleration::Undecided(doubt);
+        }
     };
     if band == Band::Above {
         return Acceleration::Accelerated;

@@ -181,6 +181,31 @@ impl Comparison {
         }
     }
 
+    /// Which pairs of states keep the comparison from lying on one side of a threshold, in words; `None` unless
+    /// [`Comparison::band`] is [`Doubt::ClockStates`].
+    pub fn withheld(&self, threshold: f64) -> Option<String> {
+        if self.band(threshold) != Err(Doubt::ClockStates) {
+            return None;
+        }
+        let pairs = match &self.states {
+            States::Matched { inside, .. } if inside.is_none_or(|inside| inside.decisive.is_none()) => {
+                return Some("too few processes show a state on both sides".to_owned());
+            }
+            States::One => return None,
+            States::Matched { pairs, .. } | States::Unmatched(pairs) => pairs,
+        };
+        let side = |pair: &StatePair| {
+            let (low, high) = pair.range();
+            let side = match Band::of(low, high, threshold) {
+                Band::Below => "below",
+                Band::Across => "on both sides of",
+                Band::Above => "above",
+            };
+            format!("{}:{} lies {side} {threshold}", pair.ours, pair.theirs)
+        };
+        Some(format!("withheld by its states: {}", pairs.iter().map(side).collect::<Vec<_>>().join(", ")))
+    }
+
     /// Low and high end of everything that [`Comparison::band`] looks at.
     pub fn ranges(&self) -> Vec<(f64, f64)> {
         let ends = |ratio: &Ratio| ratio.decisive.map(|interval| (interval.low, interval.high));

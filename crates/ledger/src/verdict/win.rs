@@ -78,7 +78,11 @@ pub fn win(cases: &[(Baseline, BaselineCase)], thresholds: &Thresholds) -> Rulin
                 Ok(Band::Above) => {}
                 Ok(Band::Below) => lost = true,
                 Ok(Band::Across) => raise(&mut doubt, Doubt::Straddles),
-                Err(new) => raise(&mut doubt, new),
+                Err(new) => {
+                    let withheld = product.comparison.withheld(thresholds.win);
+                    clauses.extend(withheld.map(|why| format!("{baseline} {} {why}", product.name)));
+                    raise(&mut doubt, new);
+                }
             }
         }
         if decides {
