@@ -129,7 +129,8 @@ fn every_acceleration_word_is_reached() {
     for (name, case, word) in table {
         let ruling = accelerated(&case, &thresholds());
         assert_eq!(ruling.word.to_string(), word, "{name}: {}", ruling.words);
-        let named = ruling.words.contains("withheld by its states: ") || ruling.words.contains("too few processes show");
+        let named =
+            ruling.words.contains("withheld by its states: ") || ruling.words.contains("too few processes show");
         assert_eq!(named, word == "undecided: clock states", "{name}: {}", ruling.words);
     }
     let pairs = States::Unmatched(vec![pair(Some(fast), 1.6, 1.7), pair(None, 1.1, 1.3)]);
