@@ -181,29 +181,29 @@ impl Comparison {
         }
     }
 
-    /// Which pairs of states keep the comparison from lying on one side of a threshold, in words; `None` unless
-    /// [`Comparison::band`] is [`Doubt::ClockStates`].
+    /// On which side of a threshold each state lies, and all together, in words; `None` unless [`Comparison::band`] is
+    /// [`Doubt::ClockStates`].
     pub fn withheld(&self, threshold: f64) -> Option<String> {
         if self.band(threshold) != Err(Doubt::ClockStates) {
             return None;
         }
-        let pairs = match &self.states {
-            States::Matched { inside, .. } if inside.is_none_or(|inside| inside.decisive.is_none()) => {
-                return Some("too few processes show a state on both sides".to_owned());
-            }
+        let (pairs, whole) = match &self.states {
             States::One => return None,
-            States::Matched { pairs, .. } | States::Unmatched(pairs) => pairs,
+            States::Matched { inside, pairs } => (pairs, inside.and_then(|inside| inside.decisive)),
+            States::Unmatched(pairs) => (pairs, self.time.decisive),
         };
-        let side = |pair: &StatePair| {
-            let (low, high) = pair.range();
-            let side = match Band::of(low, high, threshold) {
-                Band::Below => "below",
-                Band::Across => "on both sides of",
-                Band::Above => "above",
-            };
-            format!("{}:{} lies {side} {threshold}", pair.ours, pair.theirs)
+        let Some(whole) = whole else {
+            return Some("withheld by its states: too few processes show one on both sides".to_owned());
         };
-        Some(format!("withheld by its states: {}", pairs.iter().map(side).collect::<Vec<_>>().join(", ")))
+        let side = |(low, high)| match Band::of(low, high, threshold) {
+            Band::Below => "below",
+            Band::Across => "on both sides of",
+            Band::Above => "above",
+        };
+        let pair = |pair: &StatePair| format!("{}:{} {} {threshold}", pair.ours, pair.theirs, side(pair.range()));
+        let together = format!("all together {} {threshold}", side((whole.low, whole.high)));
+        let all: Vec<String> = pairs.iter().map(pair).chain([together]).collect();
+        Some(format!("withheld by its states: {}", all.join(", ")))
     }
 
     /// Low and high end of everything that [`Comparison::band`] looks at.

@@ -47,6 +47,7 @@ pub fn win(cases: &[(Baseline, BaselineCase)], thresholds: &Thresholds) -> Rulin
     let mut lost = false;
     let mut present = false;
     let mut itself = Vec::new();
+    let mut withheld_by = Vec::new();
     for (baseline, case) in cases {
         let (subject, products) = match case {
             BaselineCase::Itself => {
@@ -80,7 +81,7 @@ pub fn win(cases: &[(Baseline, BaselineCase)], thresholds: &Thresholds) -> Rulin
                 Ok(Band::Across) => raise(&mut doubt, Doubt::Straddles),
                 Err(new) => {
                     let withheld = product.comparison.withheld(thresholds.win);
-                    clauses.extend(withheld.map(|why| format!("{baseline} {} {why}", product.name)));
+                    withheld_by.extend(withheld.map(|why| format!("{baseline} {} {why}", product.name)));
                     raise(&mut doubt, new);
                 }
             }
@@ -100,6 +101,9 @@ pub fn win(cases: &[(Baseline, BaselineCase)], thresholds: &Thresholds) -> Rulin
         (true, false, Some(doubt)) => Win::Undecided(doubt),
         (true, false, None) => Win::Over(over),
     };
+    if word == Win::Undecided(Doubt::ClockStates) {
+        clauses.extend(withheld_by);
+    }
     Ruling { word, words: clauses.join("; ") }
 }
 
