@@ -116,6 +116,11 @@ fn every_acceleration_word_is_reached() {
             "undecided: no compute-bound cell",
         ),
         (
+            "the match outruns its ceiling",
+            case(Err("none".into()), vec![product(Some(1.5), plain(2.0, 2.1))]),
+            "undecided: no ceiling",
+        ),
+        (
             "no match anywhere",
             AccelerationCase { matched: MatchedBy::Nothing, ..case(Err("none".into()), vec![]) },
             "undecided: no match",
@@ -460,7 +465,8 @@ proptest! {
     #[test]
     fn a_word_needs_an_interval_on_one_side(case in any_case()) {
         let word = accelerated(&case, &thresholds()).word;
-        let decides = |share: Option<f64>| share.is_some_and(|share| share >= thresholds().ceiling_share);
+        let measures = thresholds().ceiling_share..=1.0 + thresholds().plateau;
+        let decides = |share: Option<f64>| share.is_some_and(|share| measures.contains(&share));
         let deciding = case.ceiling.iter().chain(case.products.iter().filter(|p| decides(p.share)).map(|p| &p.comparison));
         let ranges: Vec<(f64, f64)> = deciding.flat_map(Comparison::ranges).collect();
         match word {
