@@ -74,7 +74,12 @@ fn every_acceleration_word_is_reached() {
         ("below 1.5, on both sides of 1", only(0.8, 1.3), "not accelerated"),
         ("a composition of steps", with(fingerprint(), 0.95, 1.05), "emulated"),
         ("conversions in the code", with(EmulationSign::Conversions("F2FP.UNPACK".into()), 1.1, 1.3), "emulated"),
-        ("a ceiling below 1", case(Ok(plain(0.8, 0.99)), vec![product(Some(0.9), plain(1.0, 1.2))]), "emulated"),
+        ("a ceiling below 0.90", case(Ok(plain(0.8, 0.89)), vec![product(Some(0.9), plain(1.0, 1.2))]), "emulated"),
+        (
+            "a ceiling a little below 1",
+            case(Ok(plain(0.98, 0.99)), vec![product(Some(0.9), plain(1.0, 1.05))]),
+            "same rate",
+        ),
         ("a sign cannot unmake a fast unit", with(fingerprint(), 1.5, 1.6), "accelerated"),
         ("on both sides of 1.5", only(1.4, 1.6), "undecided"),
         ("five processes", states(few, States::One), "undecided: fewer than 6 processes"),
