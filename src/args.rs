@@ -116,7 +116,7 @@ pub struct PlanArgs {
     pub device: String,
     /// A named plan: quick (a minute), paper (the study's throughput cells), study (these and every other probe
     /// offered), full (more sizes, inputs and cache states); alone: units (single instructions), orders (of sums), fusion
-    /// (epilogues), power (energy of operations).
+    /// (epilogues), power (energy of operations), attention.
     #[arg(long, default_value = "quick", env = "RIGEL_PRESET", conflicts_with = "plan")]
     pub preset: String,
     /// A plan file instead of a preset; a run's plan.toml is one.
