@@ -18,7 +18,7 @@ FLOATS = {
     "e4m3_fnuz": (1, 4, 3, 8, 0x7F), "e5m2_fnuz": (1, 5, 2, 16, 0x7F), "e2m1": (1, 2, 1, 1, 7),
     "e2m3": (1, 2, 3, 1, 31), "e3m2": (1, 3, 2, 3, 31), "e8m0": (0, 8, 0, 127, 0xFE), "ue4m3": (0, 4, 3, 7, 0x7E),
 }
-INTEGERS = {"i32": (32, True), "i8": (8, True), "u8": (8, False), "i4": (4, True), "u4": (4, False), "i2": (2, True)}
+INTEGERS = {"i32": (32, True), "i16": (16, True), "i8": (8, True), "u8": (8, False), "i4": (4, True), "u4": (4, False), "i2": (2, True)}
 RECIPES = ("uniform", "near-normal", "constant", "zeros", "small-integers", "hostile-ladder")
 LADDERS = {  # name: (log2 of the large term, rungs)
     "f64": (0, 60), "f32": (0, 32), "tf32": (0, 32), "bf16": (0, 32), "f16": (0, 24), "e5m2": (15, 31),
@@ -33,6 +33,16 @@ def mix(z):
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & WORD
     z = (z ^ z >> 27) * 0x94D049BB133111EB & WORD
     return z ^ z >> 31
+
+
+def stream(seed, index):
+    """The key of an independent stream of draws."""
+    return mix(mix(seed ^ 0x526967656C210001) + index * G)
+
+
+def below(key, index, bound):
+    """Draw `index` of a stream, below `bound`."""
+    return mix(key + (index + 1) * G) * bound >> 64
 
 
 def nearest(n, places):
@@ -85,7 +95,7 @@ def element(name, recipe, seed, operand, row, col):
         least, most = (-2, 1) if name == "i2" else (0 if unsigned else -4, 4)
         return encode(name, least + (w * (most - least + 1) >> 64), 0)
     if recipe == "near-normal":
-        wide = name in ("f64", "f32", "i32")
+        wide = name in ("f64", "f32", "i32", "i16")
         lane = 64 if wide else 21
         second = mix(w + G) if wide else None
         lanes = (w, second, mix(second + G)) if wide else (w, w >> 21, w >> 42)

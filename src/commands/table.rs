@@ -8,6 +8,12 @@ use std::io::Write;
 /// A table of words under named columns, as wide as the terminal.
 pub struct Table(Columns);
 
+impl From<Columns> for Table {
+    fn from(columns: Columns) -> Table {
+        Table(columns)
+    }
+}
+
 impl Table {
     /// An empty table.
     pub fn new(head: &[&'static str]) -> Self {
@@ -16,7 +22,7 @@ impl Table {
 
     /// Adds a row, as wide as the head.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.0.row(cells);
+        self.0.row(cells.into_iter().map(|cell| rigel_report::seen(&cell)));
     }
 
     /// Prints to standard output.

@@ -2,7 +2,7 @@
 
 use crate::plan::*;
 use crate::plan_error::PlanError;
-use crate::plan_file::{SHAPE, recipes, shape};
+use crate::plan_file::{SHAPE, fits_timeout, recipes, shape};
 use crate::plan_section::Section;
 use rigel_numerics::epilogue::Activation;
 use rigel_numerics::order::MOST_PRODUCTS;
@@ -77,13 +77,16 @@ pub(crate) fn power(
     root: &Section<'_>,
     base: Option<&PowerAxes>,
     needed: bool,
+    timeout_s: f64,
 ) -> Result<Option<PowerAxes>, PlanError> {
     let s = root.open("power", &["window_s", "shapes", "recipes", "ceilings"])?;
     if !s.is_there() && !needed {
         return Ok(base.cloned());
     }
+    let window_s = s.real("window_s", 0.1..=600.0, base.map(|b| b.window_s))?;
+    fits_timeout(&s, "window_s", window_s, timeout_s)?;
     Ok(Some(PowerAxes {
-        window_s: s.real("window_s", 0.1..=600.0, base.map(|b| b.window_s))?,
+        window_s,
         shapes: s.axis("shapes", SHAPE, base.map(|b| b.shapes.clone()), shape)?,
         recipes: recipes(&s, base.map(|b| b.recipes.clone()))?,
         ceilings: s.flag("ceilings", base.map(|b| b.ceilings))?,

@@ -155,14 +155,16 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
     ];
     let keys: Vec<&'static str> = ["name", "seed", "probes"].into_iter().chain(sections).collect();
     let root = Section::root(source, &table, &keys)?;
-    let named = "1 to 64 letters, digits, `.`, `_` or `-`";
+    let named = "1 to 64 letters, digits, `.`, `_` or `-`, the first no `.`";
     let name = root.text("name", named, base.map(|b| b.name.clone()), |text| {
-        if (1..=64).contains(&text.len()) { word(text, named) } else { Err(named.to_owned()) }
+        let fits = (1..=64).contains(&text.len()) && !text.starts_with('.');
+        if fits { word(text, named) } else { Err(named.to_owned()) }
     })?;
     let seed = root.whole("seed", 0..=TOML_MAX, base.map(|b| b.seed))?;
     let probes = root.axis("probes", &names(&Plan::OFFERED), base.map(|b| b.probes.clone()), probe)?;
     let limits = limits(&root, base.map(|b| &b.limits))?;
-    let asks_units = probes.iter().any(|p| matches!(p, Probe::Arithmetic | Probe::Layout | Probe::Specials));
+    let timeout_s = limits.timeout_s;
+    let asks_units = asks_units(&probes);
     let asks_order = probes.contains(&Probe::Order);
     let fuses = probes.contains(&Probe::Fusion);
     let meters = probes.contains(&Probe::Power);
@@ -171,7 +173,7 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
         name,
         seed,
         probes,
-        sampling: sampling(&root, base.map(|b| &b.sampling), limits.timeout_s)?,
+        sampling: sampling(&root, base.map(|b| &b.sampling), timeout_s)?,
         thresholds: thresholds(&root, base.map(|b| &b.thresholds))?,
         limits,
         matches: matches(&root, base.map(|b| &b.matches))?,
@@ -182,7 +184,7 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
         units: units(&root, base.and_then(|b| b.units.as_ref()), asks_units)?,
         order: order(&root, base.and_then(|b| b.order.as_ref()), asks_order)?,
         fusion: fusion(&root, base.and_then(|b| b.fusion.as_ref()), fuses)?,
-        power: power(&root, base.and_then(|b| b.power.as_ref()), meters)?,
+        power: power(&root, base.and_then(|b| b.power.as_ref()), meters, timeout_s)?,
         attention: attention(&root, base.and_then(|b| b.attention.as_ref()), attends)?,
     })
 }
@@ -220,11 +222,7 @@ fn sampling(root: &Section<'_>, base: Option<&Sampling>, timeout_s: f64) -> Resu
         let allowed = format!("from 30 to `sampling.repetitions`, {}", sampling.repetitions);
         return Err(s.contradiction("minimum_repetitions", &allowed));
     }
-    // A worker says nothing for a tenth of the window.
-    if sampling.meter_window_s > 5.0 * timeout_s {
-        let allowed = format!("from 0 to 5 times `limits.timeout_s`, {}", 5.0 * timeout_s);
-        return Err(s.contradiction("meter_window_s", &allowed));
-    }
+    fits_timeout(&s, "meter_window_s", sampling.meter_window_s, timeout_s)?;
     if sampling.processes > sampling.repetitions {
         let allowed = format!("from 1 to `sampling.repetitions`, {}", sampling.repetitions);
         return Err(s.contradiction("processes", &allowed));
@@ -313,6 +311,15 @@ fn throughput(root: &Section<'_>, base: Option<&ThroughputAxes>) -> Result<Throu
         })?,
         ceilings: s.flag("ceilings", base.map(|b| b.ceilings))?,
     })
+}
+
+/// A worker says nothing for a tenth of a window.
+pub(crate) fn fits_timeout(s: &Section<'_>, key: &'static str, window_s: f64, timeout_s: f64) -> Result<(), PlanError> {
+    if window_s > 5.0 * timeout_s {
+        let allowed = format!("at most 5 times `limits.timeout_s`, {}", 5.0 * timeout_s);
+        return Err(s.contradiction(key, &allowed));
+    }
+    Ok(())
 }
 
 /// Recipes of which at least one can fail its gate: zeros and constants inherit theirs from such a sibling.

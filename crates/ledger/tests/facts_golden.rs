@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use rigel_ledger::facts::{Evidence, derive};
 use rigel_ledger::rows::{CellId, CellRow, Work};
 use rigel_ledger::{FactRow, Outcome, PowerRow};
-use rigel_numerics::{Megahertz, Shape, Time};
+use rigel_numerics::{Megahertz, Recipe, Shape, Time};
 use std::fmt::Write;
 
 fn text(facts: &[FactRow]) -> String {
@@ -123,6 +123,38 @@ fn a_match_that_is_missing_on_the_path_is_replaced_by_the_fastest_and_named() {
 }
 
 #[test]
+fn no_slower_path_lends_its_ceiling_to_the_fastest_match() {
+    // The match runs fastest on `older`; a third, slow path has a match with a good ceiling, against which all is fast.
+    let planted = |loops: &dyn Fn(&mut Run)| {
+        let mut run = golden();
+        run.cells.retain(|row| row.path != "matrix" || row.triple != HALF || row.work == Work::Rung);
+        run.cells.retain(|row| row.path != "older" || row.work != Work::Ceiling);
+        run.product("slow", HALF, BIG, 90);
+        run.ceiling("slow", HALF, 100);
+        loops(&mut run);
+        let facts = run.facts();
+        let of = |name: &str| {
+            facts.iter().find(|f| f.name == name && f.path == "matrix" && f.triple == Some(NARROW)).cloned()
+        };
+        (of("verdict.acceleration").unwrap(), of("ratio.ceiling_match"))
+    };
+    for loops in [
+        &(|_: &mut Run| {}) as &dyn Fn(&mut Run),
+        // One that its own product outruns, and one without a plateau.
+        &|run| run.ceiling("older", HALF, 10),
+        &|run| {
+            run.ceiling("older", HALF, 10_000);
+            run.cells.retain(|row| row.path != "older" || row.tile != "ilp4x2");
+        },
+    ] {
+        let (verdict, ratio) = planted(loops);
+        assert!(ratio.is_none(), "{}", ratio.unwrap().words);
+        assert_eq!(verdict.value, "undecided: no ceiling", "{}", verdict.words);
+        assert!(verdict.words.contains("the match on older"), "{}", verdict.words);
+    }
+}
+
+#[test]
 fn incomplete_provenance_gives_no_verdict_and_names_the_fields() {
     let mut run = golden();
     run.provenance.commit.clear();
@@ -191,6 +223,73 @@ fn noise_is_no_plateau() {
         }
         assert_eq!(run.value("matrix", Some(HALF), "ceiling.plateau"), plateau, "{percent} %");
     }
+}
+
+/// The golden run with all times of the match's ceiling loop on the path `matrix` scaled.
+fn loops_scaled(by: f64) -> Run {
+    let mut run = golden();
+    for row in run.cells.iter_mut().filter(|row| row.work == Work::Ceiling && row.triple == HALF) {
+        row.median_ns = row.median_ns.map(|median| median * by);
+        let (times, _) = run.samples.0.get_mut(&(row.cell, row.process)).unwrap();
+        times.iter_mut().for_each(|time| time.0 = (time.0 as f64 * by) as u64);
+    }
+    run
+}
+
+#[test]
+fn a_loop_that_its_own_product_outruns_is_no_ceiling() {
+    // A compiler that spills the accumulators leaves a loop of even, slow variants: a plateau, and no limit of the unit.
+    let share = |run: &Run| -> f64 {
+        let facts = run.facts();
+        let of = facts.iter().filter(|f| f.name == "rate.of_ceiling" && f.path == "matrix" && f.triple == Some(HALF));
+        of.map(|fact| fact.value.parse::<f64>().unwrap()).fold(0.0, f64::max)
+    };
+    let reached = share(&golden());
+    let run = loops_scaled(1.3 / reached);
+    let facts = run.facts();
+    let named = |name: &str| facts.iter().find(|f| f.name == name && f.triple == Some(HALF) && f.path == "matrix");
+    assert_eq!(named("ceiling.plateau").unwrap().value, "yes");
+    let outrun = named("ceiling.outrun").unwrap();
+    assert!(outrun.words.contains("% of it, so it is no limit"), "{}", outrun.words);
+    assert!((outrun.value.parse::<f64>().unwrap() - 1.3).abs() < 0.02, "{}", outrun.value);
+    let product = CellId::of(&identity(Work::Gemm, "matrix", HALF, Some(BIG), "64x64"));
+    assert!(outrun.evidence.contains(&product.to_string()), "{}: {}", product, outrun.evidence);
+    assert!(named("ceiling").is_none() && named("rate.of_ceiling").is_none());
+    assert_eq!(run.value("matrix", Some(NARROW), "verdict.acceleration"), "undecided: no ceiling");
+    // A loop that the product reaches is none that it outruns, nor one that it beats by what neighbours may differ.
+    for by in [1.0, 1.01] {
+        assert!((share(&loops_scaled(by / reached)) - by).abs() < 0.005, "{by}");
+    }
+    let outrun = |change: &dyn Fn(&mut Run)| {
+        let mut run = loops_scaled(1.3 / reached);
+        change(&mut run);
+        run.facts().iter().any(|f| f.name == "ceiling.outrun")
+    };
+    type Change<'a> = &'a dyn Fn(&mut CellRow, &mut Vec<Time>, &mut Vec<Megahertz>);
+    let products = |run: &mut Run, each: Change<'_>| {
+        for row in run.cells.iter_mut().filter(|row| row.work == Work::Gemm && row.triple == HALF) {
+            let (times, clocks) = run.samples.0.get_mut(&(row.cell, row.process)).unwrap();
+            each(row, times, clocks);
+        }
+    };
+    let slower = |row: &mut CellRow, times: &mut Vec<Time>| {
+        times.iter_mut().for_each(|time| time.0 *= 2);
+        row.median_ns = row.median_ns.map(|median| median * 2.0);
+    };
+    // Neither a lost process nor a slow one gives the loop back.
+    assert!(outrun(&|run| run.cells.retain(|row| row.work != Work::Gemm || row.process > 0)));
+    assert!(outrun(&|run| products(run, &|row, times, _| if row.process == 0 {
+        slower(row, times)
+    })));
+    // Zeros may run at another clock, and a product that outruns the loop by its clock alone does not outrun it.
+    assert!(!outrun(&|run| products(run, &|row, _, _| row.recipe = Some(Recipe::Zeros))));
+    assert!(!outrun(&|run| {
+        products(run, &|row, times, clocks| {
+            slower(row, times);
+            clocks.iter_mut().for_each(|clock| clock.0 /= 4);
+            row.clock_mhz = row.clock_mhz.map(|clock| clock / 4.0);
+        });
+    }));
 }
 
 #[test]

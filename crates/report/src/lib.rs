@@ -18,6 +18,7 @@ mod numbers;
 mod orders;
 mod page;
 pub mod published;
+mod published_file;
 mod reading;
 mod rules;
 mod scale;
@@ -31,18 +32,22 @@ mod units;
 mod verdicts;
 
 pub use answers::Answer;
-pub use catalogue::{CatalogueError, CatalogueRow, findings};
+pub use catalogue::{CatalogueRow, findings};
 pub use columns::Columns;
 pub use figure::Figure;
 pub use figures::layout::{LayoutPicture, layout_picture};
 pub use headlines::{Headline, headlines};
 pub use kind::Kind;
 pub use markdown::findings_markdown;
+pub use numbers::times_shown;
+pub use orders::orders_text;
 pub use page::{page, page_with_study};
 pub use published::Published;
+pub use published_file::PublishedError;
 pub use source::{FileRecord, Files, Source};
 pub use study::{StudyRow, StudyTable};
 pub use table::Table;
+pub use text::seen;
 pub use verdicts::{HEADS, VerdictRow, VerdictTable};
 
 /// Every figure of a run, each a whole SVG document, in the order of the page.

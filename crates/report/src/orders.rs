@@ -1,13 +1,14 @@
 //! What does a run say of the order in which products are added?
 
+use crate::columns::Columns;
 use crate::source::Source;
-use crate::text::markdown;
+use crate::text::{markdown, seen};
 use rigel_ledger::units::{Claim, OrderRecord, UnitRecord};
 use std::fmt::Write as _;
 
 /// The heads of the table of orders.
 pub(crate) const HEADS: [&str; 6] =
-    ["path", "types", "batch × columns × K", "launch tile", "order of the sum", "row 0 and its batch"];
+    ["path", "types", "batch × columns × K", "launch tile", "row 0 in a batch", "order of the sum"];
 
 /// The orders of a run, by path, types and K.
 pub(crate) fn orders<'a>(source: Source<'a>) -> Vec<&'a OrderRecord> {
@@ -29,8 +30,20 @@ pub(crate) fn line(record: &OrderRecord) -> [String; 6] {
         Claim::Exact => record.words.clone(),
         Claim::Inexact => format!("none found: {}", record.why),
     };
-    let batch = record.dependence().unwrap_or_default();
-    [unit.path.clone(), unit.triple.pretty(), shape, unit.name.clone(), order, batch]
+    let batch = match record.dependence() {
+        None => String::new(),
+        Some(("independent", _)) => "independent".to_owned(),
+        Some((_, words)) => words,
+    };
+    [unit.path.clone(), unit.triple.pretty(), shape, unit.name.clone(), batch, order]
+}
+
+/// The table as aligned text; `None` for a run that asked no order.
+pub fn orders_text(source: Source<'_>) -> Option<Columns> {
+    let orders = orders(source);
+    let mut table = Columns::new(HEADS);
+    orders.iter().for_each(|record| table.row(line(record).map(|cell| seen(&cell))));
+    (!orders.is_empty()).then_some(table)
 }
 
 /// The table in Markdown; empty for a run that asked no order.

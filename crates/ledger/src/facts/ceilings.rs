@@ -4,11 +4,13 @@ use super::Evidence;
 use super::cells::{Cell, Index};
 use super::compare::{Point, Side, middle, points};
 use super::modes::Modes;
+use super::products::Measured;
 use super::row::Subject;
 use crate::rows::{CellId, FactRow, Probe};
 use crate::statistics::ratio_median;
 use rayon::prelude::*;
 use rigel_numerics::Triple;
+use std::fmt;
 
 /// A variant of a ceiling loop that counts.
 struct Variant<'a> {
@@ -31,13 +33,32 @@ pub(super) struct Ceiling<'a> {
     plateau: String,
     /// For comparisons; only of an accepted ceiling.
     pub(super) side: Option<Side<'a>>,
+    /// The product that showed it to be no limit, though it stands on a plateau.
+    outrun: Option<Outrun>,
+}
+
+/// A product that is faster than the loop of its own path and triple.
+struct Outrun {
+    /// Its rate over that of the loop.
+    share: f64,
+    product: String,
+    /// Its cells and those of the loop and its neighbours.
+    evidence: Vec<CellId>,
+}
+
+impl fmt::Display for Outrun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} runs at {:.1} % of it, so it is no limit", self.product, self.share * 100.0)
+    }
 }
 
 /// Every ceiling loop, by path and triple.
-pub(super) fn all<'a>(index: &'a Index<'a>, evidence: &Evidence<'_>) -> Vec<Ceiling<'a>> {
+pub(super) fn all<'a>(index: &'a Index<'a>, products: &[Measured<'_>], evidence: &Evidence<'_>) -> Vec<Ceiling<'a>> {
     let loops: Vec<_> = index.ceilings.iter().collect();
     let build = |(&(path, triple), variants): (&(&'a str, Triple), &'a Vec<Cell<'a>>)| {
-        Ceiling::of(path, triple, variants, evidence)
+        let mut ceiling = Ceiling::of(path, triple, variants, evidence);
+        ceiling.ask_products(products, evidence);
+        ceiling
     };
     loops.into_par_iter().map(build).collect()
 }
@@ -61,7 +82,7 @@ impl<'a> Ceiling<'a> {
         let Some(top) = variants.first().map(|variant| variant.speed) else {
             let whys: Vec<&str> = cells.iter().filter_map(|cell| cell.excluded.as_deref()).collect();
             let refused = format!("no variant counts: {}", whys.first().unwrap_or(&"none was timed"));
-            return Ceiling { path, triple, best: None, plateau: refused.clone(), refused, side: None };
+            return Ceiling { path, triple, best: None, plateau: refused.clone(), refused, side: None, outrun: None };
         };
         let level = |variant: &Variant<'_>| {
             let around = neighbours(variant, &variants);
@@ -94,7 +115,31 @@ impl<'a> Ceiling<'a> {
         };
         let side = found.map(|_| side(chosen, &around, evidence));
         let best = Some(variants.swap_remove(found.unwrap_or(0)));
-        Ceiling { path, triple, best, refused, plateau, side }
+        Ceiling { path, triple, best, refused, plateau, side, outrun: None }
+    }
+
+    /// Takes back the acceptance of a loop that a product of its own path and triple outruns: what is slower than a whole
+    /// product is no limit of the unit, whatever its plateau.
+    ///
+    /// Medians decide, and no interval protects the loop: where they are apart by more than neighbours on a plateau may differ,
+    /// nothing is known of the limit, and `undecided` is the safe side. The product must be faster per time and, where clocks are
+    /// read, per cycle: a clock that lies moves one of the two. Zeros and constants are not asked: they may run at another clock.
+    fn ask_products(&mut self, products: &[Measured<'_>], evidence: &Evidence<'_>) {
+        let (Some(limit), Some(plateau)) = (self.best_side(), &self.side) else { return };
+        let own = |product: &&Measured<'_>| product.product.path == self.path && product.product.triple == self.triple;
+        let outrun = |product: &Measured<'_>| {
+            let side = product.side.as_ref()?;
+            let share = side.least_share_of(&limit)?;
+            let evidence = side.evidence.iter().chain(&plateau.evidence).copied().collect();
+            Some(Outrun { share, product: product.name(), evidence })
+        };
+        let asked = products.iter().filter(own).filter(|product| product.can_decide());
+        let fastest = asked.filter_map(outrun).max_by(|a, b| a.share.total_cmp(&b.share));
+        self.outrun = fastest.filter(|outrun| outrun.share > 1.0 + evidence.plan.thresholds.plateau);
+        if let Some(outrun) = &self.outrun {
+            self.refused = outrun.to_string();
+            self.side = None;
+        }
     }
 
     /// Why it is not accepted.
@@ -102,9 +147,9 @@ impl<'a> Ceiling<'a> {
         (!self.refused.is_empty()).then_some(self.refused.as_str())
     }
 
-    /// Operations per second of the accepted ceiling: the best variant's median over processes.
-    pub(super) fn rate(&self) -> Option<f64> {
-        self.best_side()?.rate().map(|(rate, _)| rate)
+    /// Operations per second of the variant that is or would be the ceiling, accepted or not.
+    pub(super) fn reached(&self) -> Option<f64> {
+        middle(&self.best.as_ref()?.points.iter().map(|point| point.rate).collect::<Vec<_>>()).map(|(rate, _)| rate)
     }
 
     /// The accepted variant by itself.
@@ -120,6 +165,13 @@ impl<'a> Ceiling<'a> {
             Some(side) => side.evidence.clone(),
             None => self.best.iter().map(|best| best.cell.id).collect(),
         };
+        if let Some(outrun) = &self.outrun {
+            let plateau = subject.word("ceiling.plateau", "yes", self.plateau.clone(), &outrun.evidence);
+            return vec![
+                plateau,
+                subject.number("ceiling.outrun", (outrun.share, ""), None, outrun.to_string(), &outrun.evidence),
+            ];
+        }
         let yes = if self.refused.is_empty() { "yes" } else { "no" };
         let words = match self.refusal() {
             Some(why) if why != self.plateau => format!("{}; {why}", self.plateau),

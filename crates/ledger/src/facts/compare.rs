@@ -91,6 +91,13 @@ impl Side<'_> {
         Some(self.rate()?.0 / ceiling.rate()?.0)
     }
 
+    /// The smaller of the shares of a ceiling per time and, where both clocks were read, per cycle.
+    pub(super) fn least_share_of(&self, ceiling: &Side<'_>) -> Option<f64> {
+        let per_time = self.rate()?.0 / ceiling.rate()?.0;
+        let per_cycle = self.per_cycle().zip(ceiling.per_cycle()).map(|((own, _), (top, _))| own / top);
+        Some(per_cycle.map_or(per_time, |per_cycle| per_cycle.min(per_time)))
+    }
+
     /// The states of this side: its modes, or itself as the only one, with the clock of each.
     fn states(&self) -> Vec<(Option<f64>, Vec<Option<Shown>>)> {
         if self.modes.is_empty() {

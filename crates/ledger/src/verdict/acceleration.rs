@@ -21,7 +21,7 @@ pub enum MatchedBy {
     Nothing,
 }
 
-/// A sign of emulation, beside a ceiling ratio below 1. (The design says `witness`; that word is kept for the elements of an
+/// A sign of emulation, beside a ceiling ratio below the plan's `same`. (The design says `witness`; that word is kept for the elements of an
 /// output that are stored as bits.)
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EmulationSign {
@@ -70,22 +70,22 @@ pub fn accelerated(case: &AccelerationCase, thresholds: &Thresholds) -> Ruling<A
         }
         MatchedBy::Nothing => clauses.push("the match counts on no path of this device".to_owned()),
     }
-    let mut deciding: Vec<&Comparison> = Vec::new();
+    let mut deciding: Vec<(&str, &Comparison)> = Vec::new();
     match &case.ceiling {
         Ok(comparison) => {
             clauses.push(format!("ceiling {comparison}"));
-            deciding.push(comparison);
+            deciding.push(("ceiling", comparison));
         }
         Err(why) => clauses.push(format!("no ceiling ratio: {why}")),
     }
     let mut unknown_share = false;
     for product in &case.products {
-        let standing = Standing::of(product.share, thresholds.ceiling_share);
+        let standing = Standing::of(product.share, thresholds);
         clauses.push(format!("{} {} ({standing})", product.name, product.comparison));
         match standing {
-            Standing::Decides { .. } => deciding.push(&product.comparison),
+            Standing::Decides { .. } => deciding.push((&product.name, &product.comparison)),
             Standing::Bound { .. } => {}
-            Standing::NoCeiling => unknown_share = true,
+            Standing::NoCeiling | Standing::Beyond { .. } => unknown_share = true,
         }
     }
     clauses.extend(case.excluded.iter().map(|cell| format!("left out: {cell}")));
@@ -112,28 +112,36 @@ pub fn accelerated(case: &AccelerationCase, thresholds: &Thresholds) -> Ruling<A
 
 fn decide(
     case: &AccelerationCase,
-    deciding: &[&Comparison],
+    deciding: &[(&str, &Comparison)],
     thresholds: &Thresholds,
     clauses: &mut Vec<String>,
 ) -> Acceleration {
-    let band = match unanimous(deciding.iter().map(|comparison| comparison.band(thresholds.accelerated))) {
+    let band = match unanimous(deciding.iter().map(|(_, comparison)| comparison.band(thresholds.accelerated))) {
         Ok(band) => band,
-        Err(doubt) => return Acceleration::Undecided(doubt),
+        Err(doubt) => {
+            if doubt == Doubt::ClockStates {
+                let withheld = |(name, comparison): &(&str, &Comparison)| {
+                    Some(format!("{name} {}", comparison.withheld(thresholds.accelerated)?))
+                };
+                clauses.extend(deciding.iter().filter_map(withheld));
+            }
+            return Acceleration::Undecided(doubt);
+        }
     };
     if band == Band::Above {
         return Acceleration::Accelerated;
     }
     let mut signs: Vec<String> = case.signs.iter().map(EmulationSign::to_string).collect();
     if let Ok(ceiling) = &case.ceiling
-        && ceiling.band(1.0) == Ok(Band::Below)
+        && ceiling.band(thresholds.same[0]) == Ok(Band::Below)
     {
-        signs.push("the ceiling ratio lies wholly below 1".to_owned());
+        signs.push(format!("the ceiling ratio lies wholly below {}", thresholds.same[0]));
     }
     if !signs.is_empty() {
         clauses.extend(signs.iter().map(|sign| format!("sign of emulation: {sign}")));
         return Acceleration::Emulated;
     }
-    let ranges: Vec<(f64, f64)> = deciding.iter().flat_map(|comparison| comparison.ranges()).collect();
+    let ranges: Vec<(f64, f64)> = deciding.iter().flat_map(|(_, comparison)| comparison.ranges()).collect();
     let [least, most] = thresholds.same;
     if ranges.iter().all(|&(low, high)| low >= least && high <= most) {
         Acceleration::SameRate
