@@ -172,6 +172,7 @@ fn through(reference: Reference<Arc<Matrix>>, activation: Option<Activation>) ->
 }
 
 type Key = (Triple, Shape, Recipe, u64, Calculation);
+type OperandKey = (Operand, Format, (usize, usize), Recipe, u64);
 /// An output's bytes, hashed, and the launch tile whose edges are looked at.
 type Looked = (blake3::Hash, (usize, usize));
 
@@ -180,7 +181,7 @@ pub struct Gatekeeper {
     seed: u64,
     thresholds: Thresholds,
     inputs: HashMap<Key, Rc<Inputs>>,
-    operands: HashMap<(Operand, Format, (usize, usize), Recipe, u64), Arc<Matrix>>,
+    operands: HashMap<OperandKey, Arc<Matrix>>,
 }
 
 impl Gatekeeper {
