@@ -25,8 +25,14 @@ fn a_planted_device_is_held_against_it_and_marked() {
     let text = stdout(&rigel().arg("report").arg(&run).args(command).output().unwrap());
     let rows: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let row = |part: &str, key: &str| rows.iter().find(|row| row["part"] == part && row["key"] == key).unwrap();
-    assert_eq!(row("headline", "states-512")["answer"], "agree", "both clock states are planted");
-    assert_eq!(row("headline", "fp8-word")["answer"], "agree");
+    // Both clock states and slow fp8 are planted, which is no evidence about the study's device.
+    let planted = "the run is simulated; what is planted would agree";
+    for key in ["states-512", "fp8-word"] {
+        assert_eq!(
+            (&row("headline", key)["answer"], &row("headline", key)["why"]),
+            (&"undecided".into(), &planted.into())
+        );
+    }
     assert_eq!(row("headline", "rate-2048")["answer"], "not measured", "512 alone was run");
     for row in &rows {
         assert!(row["part"] != "finding" || row["answer"] == "reconstruction", "{row}");

@@ -2,7 +2,7 @@
 //!
 //! Fixed rules over facts of the run. A number agrees where its 95 % interval overlaps the published range, and differs where
 //! it lies apart; without an interval, or with several modes, nothing is decided. Only a run of an Apple GPU answers at all, and
-//! only one of an M4 Max agrees or differs: the study speaks of that chip.
+//! only a measured one of an M4 Max agrees or differs: the study speaks of that chip, and what was planted is no evidence.
 
 use crate::headlines::Headline;
 use crate::numbers::{percent, rate, ratio, significant};
@@ -78,6 +78,9 @@ pub(crate) fn to_headline(headline: &Headline, reading: Option<&Reading<'_>>) ->
     }
     let (ours, answer) = rule(headline, reading);
     match answer {
+        Answer::Agree | Answer::Differ if reading.source.simulated() => {
+            (ours, Answer::Undecided(format!("the run is simulated; what is planted would {}", answer.word())))
+        }
         Answer::Agree | Answer::Differ if !devices.starts_with("Apple M4 Max") => {
             (ours, Answer::Undecided("another chip than the study's M4 Max".to_owned()))
         }

@@ -1,11 +1,12 @@
 //! How is a compiled product bound, run and timed?
 //!
 //! A launch waits for a queue that takes longer than a small product does, so a repetition's time is a slope: 1 + r launches in
-//! one command buffer against one, over r. r grows until the difference is [`ENOUGH`] long, and stays 1 for large products.
+//! one command buffer against one, over r. r grows until the difference is [`ENOUGH`] long, and stays 1 for large products. An
+//! activation in a kernel of its own is launched behind the product, every time.
 
-use super::gpu::{Buffer, Gpu, Library, Pipeline};
+use super::gpu::{Binding, Buffer, Gpu, Launch, Library, Pipeline};
 use super::place::Placed;
-use super::product::Product;
+use super::product::{Product, whole};
 use crate::contract::{Cache, Fault, Gemm, POISON, Refusal, Sample};
 use rigel_numerics::{Matrix, Time, Triple};
 use std::cell::RefCell;
@@ -20,6 +21,16 @@ const MOST_LAUNCHES: u32 = 4096;
 /// What a buffer takes at least: a page of Apple's systems.
 const PAGE: usize = 16 << 10;
 
+/// Threads of a threadgroup of the activation's own kernel, which its text knows.
+const ACTIVATION_THREADS: u32 = 256;
+
+/// A bias, and the kernel of its own that applies the activation, if it has one.
+#[derive(Debug, Clone, Copy)]
+pub struct Epilogue {
+    /// The activation's library, where the kernel that multiplies does not apply it.
+    pub apart: Option<Library>,
+}
+
 /// A product on a GPU.
 pub struct MetalGemm<G: Gpu> {
     gpu: Rc<RefCell<G>>,
@@ -28,7 +39,10 @@ pub struct MetalGemm<G: Gpu> {
     placed: Placed,
     library: Library,
     entry: &'static str,
+    epilogue: Option<Epilogue>,
     pipeline: Option<Pipeline>,
+    activation: Option<Pipeline>,
+    bias: Option<Buffer>,
     operands: Vec<[Buffer; 2]>,
     output: Option<Buffer>,
     next: usize,
@@ -39,8 +53,28 @@ impl<G: Gpu> MetalGemm<G> {
     /// A product of a compiled library; it still needs [`Gemm::load`].
     pub fn new(gpu: Rc<RefCell<G>>, product: Product, triple: Triple, library: Library, entry: &'static str) -> Self {
         let placed = Placed::of(&product.operation, product.shape);
-        let (pipeline, operands, output, next, launches) = (None, Vec::new(), None, 0, 0);
-        MetalGemm { gpu, product, triple, placed, library, entry, pipeline, operands, output, next, launches }
+        MetalGemm {
+            gpu,
+            product,
+            triple,
+            placed,
+            library,
+            entry,
+            epilogue: None,
+            pipeline: None,
+            activation: None,
+            bias: None,
+            operands: Vec::new(),
+            output: None,
+            next: 0,
+            launches: 0,
+        }
+    }
+
+    /// The same with an epilogue: B is then bound with the bias as one row more.
+    pub fn with(mut self, epilogue: Epilogue) -> Self {
+        self.epilogue = Some(epilogue);
+        self
     }
 
     fn bound(&self) -> Result<(Pipeline, Buffer), Fault> {
@@ -50,8 +84,8 @@ impl<G: Gpu> MetalGemm<G> {
 
     fn free(&mut self) {
         let mut gpu = self.gpu.borrow_mut();
-        let output = self.output.take();
-        self.operands.drain(..).flatten().chain(output).for_each(|buffer| gpu.free(buffer));
+        let more = [self.output.take(), self.bias.take()].into_iter().flatten();
+        self.operands.drain(..).flatten().chain(more).for_each(|buffer| gpu.free(buffer));
     }
 
     /// The device's time of so many launches, each on the next operands of the ring.
@@ -59,8 +93,18 @@ impl<G: Gpu> MetalGemm<G> {
         let (pipeline, output) = self.bound()?;
         let [a, b] = self.operands[self.next % self.operands.len()];
         self.next += 1;
-        let launch = self.product.launch(pipeline, &self.placed, [a, b, output]);
-        self.gpu.borrow_mut().launch(&launch, repeats)
+        let mut product = self.product.launch(pipeline, &self.placed, [a, b, output]);
+        product.bindings.extend(self.bias.map(|bias| (4, whole(bias))));
+        let chain: Vec<Launch> = std::iter::once(product).chain(self.after(output)).collect();
+        self.gpu.borrow_mut().chain(&chain, repeats)
+    }
+
+    /// The activation in a kernel of its own.
+    fn after(&self, output: Buffer) -> Option<Launch> {
+        let bindings = vec![(2, whole(output)), (3, Binding::Bytes(self.placed.words()))];
+        let groups = [(self.product.shape.n as u32).div_ceil(ACTIVATION_THREADS), self.product.shape.m as u32, 1];
+        let launch = |pipeline| Launch { pipeline, groups, threads: ACTIVATION_THREADS, bindings };
+        self.activation.map(launch)
     }
 
     fn sample(&mut self) -> Result<Time, Fault> {
@@ -90,15 +134,25 @@ impl<G: Gpu> Drop for MetalGemm<G> {
 
 impl<G: Gpu> Gemm for MetalGemm<G> {
     fn load(&mut self) -> Result<(), Refusal> {
-        self.pipeline = Some(self.gpu.borrow_mut().pipeline(self.library, self.entry)?);
+        let mut gpu = self.gpu.borrow_mut();
+        self.pipeline = Some(gpu.pipeline(self.library, self.entry)?);
+        if let Some(library) = self.epilogue.and_then(|epilogue| epilogue.apart) {
+            self.activation = Some(gpu.pipeline(library, "gelu")?);
+        }
         Ok(())
     }
 
     fn bind(&mut self, a: &Matrix, b: &Matrix) -> Result<(), Fault> {
         self.free();
         let left = self.placed.left(&self.product.operation, a);
-        let right = self.placed.right(&self.product.operation, b);
+        let k = self.product.shape.k;
+        let own = Matrix { rows: k, bytes: b.bytes[..k * Matrix::row_bytes(b.format, b.cols)].to_vec(), ..*b };
+        let right = self.placed.right(&self.product.operation, &own);
         let mut gpu = self.gpu.borrow_mut();
+        if self.epilogue.is_some() {
+            let bias: Vec<u8> = (0..b.cols).flat_map(|column| (b.value(k, column) as f32).to_le_bytes()).collect();
+            self.bias = Some(gpu.buffer(&bias)?);
+        }
         self.operands.push([gpu.buffer(&left)?, gpu.buffer(&right)?]);
         let shape = self.product.shape;
         let bytes = shape.m * Matrix::row_bytes(self.triple.c, shape.n);

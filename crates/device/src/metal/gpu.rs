@@ -98,11 +98,21 @@ pub trait Gpu {
     fn read(&mut self, buffer: Buffer) -> Result<Vec<u8>, Fault>;
     /// Gives memory back.
     fn free(&mut self, buffer: Buffer);
-    /// Launches `repeats` times, one after another and without a pause, and waits; the device's time of all together.
+    /// Tells it which of a block's fresh processes this is, before anything else. A physical GPU ignores it.
+    fn enter_process(&mut self, _process: u32) {}
+    /// Launches a chain `repeats` times, each launch after the end of the one before it and without a pause, and waits; the device's
+    /// time of all together.
     ///
     /// # Errors
     /// What the device reports.
-    fn launch(&mut self, launch: &Launch, repeats: u32) -> Result<Time, Fault>;
+    fn chain(&mut self, launches: &[Launch], repeats: u32) -> Result<Time, Fault>;
+    /// A chain of one launch.
+    ///
+    /// # Errors
+    /// What the device reports.
+    fn launch(&mut self, launch: &Launch, repeats: u32) -> Result<Time, Fault> {
+        self.chain(std::slice::from_ref(launch), repeats)
+    }
     /// Meters that exist, and those that do not.
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>);
 }

@@ -7,6 +7,7 @@
 pub mod alignment;
 #[cfg(target_vendor = "apple")]
 mod apple;
+pub mod ceiling;
 pub mod device;
 pub mod element;
 pub mod gemm;
@@ -19,6 +20,7 @@ pub mod place;
 pub mod power;
 pub mod probe;
 pub mod product;
+pub mod software;
 pub mod text;
 pub mod triples;
 pub mod unit;

@@ -1,28 +1,34 @@
-//! How does the simulated device answer as a [`Gpu`]?
+//! How does the software device answer as a [`Gpu`]?
 //!
 //! Through a process: what a kernel breaks, it breaks there, and a crash is a fault like any other.
+//!
+//! A launch that ran before over the same memory is not run again, only its time passes: the device is deterministic, and no
+//! kernel but one that adds to what it finds changes with the number of launches. Where adding is planted every launch runs.
 
+use super::clock::{Clock, Rates, SPENDINGS};
 use super::compiler::{Clang, Target};
 use super::planted::{Misaligned, Planted};
-use rigel_device::metal::element::Element;
-use rigel_device::metal::gpu::{Binding, Buffer, Gpu, HostTensor, Launch, Library, Pipeline};
-use rigel_device::metal::level::Sdk;
-use rigel_device::metal::text::Source;
-use rigel_device::metal::triples::Types;
-use rigel_device::{Description, Fault, Kind, Meter, MissingMeter, Refusal, Rung};
+use crate::contract::{Description, Fault, Kind, Meter, MissingMeter, Refusal, Rung};
+use crate::metal::element::Element;
+use crate::metal::gpu::{Binding, Buffer, Gpu, HostTensor, Launch, Library, Pipeline};
+use crate::metal::level::Sdk;
+use crate::metal::text::Source;
+use crate::metal::triples::Types;
 use rigel_numerics::Time;
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// Multiply-adds a second of the virtual clock: slow, so that one launch is long enough to be timed.
-const RATE: f64 = 1e5;
+/// How much longer a launch takes over tensors of the host that a planted rule makes slow.
+const SLOW: f64 = 3.0;
 
 /// A device in software that runs kernel text.
 pub struct Simulated {
     clang: &'static Clang,
     target: Target,
+    name: String,
     planted: Planted,
+    clock: Clock,
     /// Triples whose kernels do not load, as if the system were older than its compiler.
     pub gated: Vec<Types>,
     process: Child,
@@ -35,18 +41,29 @@ pub struct Simulated {
     pipelines: Vec<(u32, String)>,
     sizes: HashMap<u32, usize>,
     buffers: u32,
+    /// What launches spent that ran over memory that is still there.
+    ran: HashMap<Vec<u8>, [f64; SPENDINGS]>,
 }
 
 impl Simulated {
     /// A device that compiles as a header does, with these things planted.
-    pub fn new(clang: &'static Clang, sdk: Sdk, planted: Planted) -> Simulated {
-        let host = clang.host().unwrap_or_else(|e| panic!("the host does not compile: {e}"));
-        let mut process = Command::new(host).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let (requests, answers) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
+    ///
+    /// # Errors
+    /// That its process does not compile or start.
+    pub fn new(clang: &'static Clang, sdk: Sdk, planted: Planted) -> Result<Simulated, String> {
+        let host = clang.host()?;
+        let unstarted = |why: &dyn std::fmt::Display| format!("{} does not start: {why}", host.display());
+        let mut process =
+            Command::new(&host).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| unstarted(&e))?;
+        let (Some(requests), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
+            return Err(unstarted(&"it has no standard streams"));
+        };
         let mut device = Simulated {
             clang,
             target: Target::of(sdk),
+            name: "plain".into(),
             planted,
+            clock: Clock::new(Rates::PLANTED),
             gated: Vec::new(),
             process,
             requests,
@@ -57,22 +74,36 @@ impl Simulated {
             pipelines: Vec::new(),
             sizes: HashMap::new(),
             buffers: 0,
+            ran: HashMap::new(),
         };
-        device.plant(planted);
-        device
+        device.plant(planted)?;
+        Ok(device)
+    }
+
+    /// The same under a name, which tells devices with other things planted apart.
+    pub fn named(mut self, name: &str) -> Simulated {
+        name.clone_into(&mut self.name);
+        self
     }
 
     /// Plants other things; kernels stay compiled.
-    pub fn plant(&mut self, planted: Planted) {
+    ///
+    /// # Errors
+    /// That the process is gone.
+    pub fn plant(&mut self, planted: Planted) -> Result<(), String> {
         self.planted = planted;
+        self.ran.clear();
         let words = planted.words();
         let request: Vec<u32> =
             [u32::from(b'P'), words.len() as u32].into_iter().chain(words.iter().map(|w| *w as u32)).collect();
         self.say(&request, &[]);
-        self.heard().unwrap();
+        self.heard().map_err(|e| e.to_string())
     }
 
     /// Compiles many texts in one go, so that compiling each is free afterwards.
+    ///
+    /// # Errors
+    /// The compiler's words.
     pub fn prepare(&mut self, sources: &[Source]) -> Result<(), String> {
         let mut groups: HashMap<u32, Vec<&Source>> = HashMap::new();
         for source in sources {
@@ -101,25 +132,28 @@ impl Simulated {
         let _ = self.requests.write_all(&request);
     }
 
-    fn hear(&mut self, bytes: usize) -> Result<Vec<u8>, Fault> {
-        let mut heard = vec![0; bytes];
-        match self.answers.read_exact(&mut heard) {
-            Ok(()) => Ok(heard),
-            Err(_) => Err(Fault::DeviceLost(format!("the simulated device is gone: {:?}", self.process.wait()))),
-        }
+    fn hear<const BYTES: usize>(&mut self) -> Result<[u8; BYTES], Fault> {
+        let mut heard = [0; BYTES];
+        self.hear_into(&mut heard)?;
+        Ok(heard)
     }
 
-    fn word(&mut self) -> Result<u32, Fault> {
-        Ok(u32::from_le_bytes(self.hear(4)?.try_into().unwrap()))
+    fn hear_into(&mut self, heard: &mut [u8]) -> Result<(), Fault> {
+        let lost = |process: &mut Child| {
+            let how = process.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
+            Fault::DeviceLost(format!("the process of the software device ended: {how}"))
+        };
+        self.answers.read_exact(heard).map_err(|_| lost(&mut self.process))
     }
 
     fn heard(&mut self) -> Result<(), Fault> {
         let _ = self.requests.flush();
-        if self.word()? == 0 {
+        if u32::from_le_bytes(self.hear()?) == 0 {
             return Ok(());
         }
-        let length = self.word()? as usize;
-        Err(Fault::Failed(String::from_utf8_lossy(&self.hear(length)?).into_owned()))
+        let mut words = vec![0; u32::from_le_bytes(self.hear()?) as usize];
+        self.hear_into(&mut words)?;
+        Err(Fault::Failed(String::from_utf8_lossy(&words).into_owned()))
     }
 
     /// What the rule for tensors of the host makes of one: other strides, or a refusal; and whether it is slow.
@@ -142,6 +176,57 @@ impl Simulated {
                 rule.bytes
             ))),
         }
+    }
+
+    /// A launch as the process reads it, and whether a rule on tensors makes it slow.
+    fn request(&self, launch: &Launch) -> Result<(Vec<u8>, bool), Fault> {
+        let (library, name) = &self.pipelines[launch.pipeline.0 as usize];
+        let mut is_slow = false;
+        let mut request = Request::default();
+        request.words(&[u32::from(b'D'), *library, name.len() as u32]);
+        request.0.extend(name.bytes());
+        request.words(&launch.groups);
+        request.words(&[launch.threads, launch.bindings.len() as u32]);
+        for (index, binding) in &launch.bindings {
+            match binding {
+                Binding::Buffer { buffer, offset } => {
+                    request.words(&[u32::from(b'b'), *index, buffer.0]);
+                    request.wide(*offset);
+                }
+                Binding::Bytes(bytes) => {
+                    request.words(&[u32::from(b'v'), *index, bytes.len() as u32]);
+                    request.0.extend(bytes);
+                }
+                Binding::Tensor(tensor) => {
+                    let (strides, slow) = self.bind(tensor)?;
+                    is_slow |= slow;
+                    request.words(&[u32::from(b't'), *index, tensor.buffer.0]);
+                    request.wide(tensor.offset);
+                    request.words(&[2]);
+                    for (extent, stride) in tensor.extents.iter().zip(strides) {
+                        request.words(&[*extent as u32]);
+                        request.wide(stride as u64);
+                    }
+                }
+            }
+        }
+        Ok((request.0, is_slow))
+    }
+
+    /// Runs a launch once.
+    fn run(&mut self, request: &[u8]) -> Result<[f64; SPENDINGS], Fault> {
+        self.say(&[], request);
+        self.heard()?;
+        let mut spent = [0.0; SPENDINGS];
+        for one in &mut spent {
+            *one = f64::from_le_bytes(self.hear()?);
+        }
+        Ok(spent)
+    }
+
+    /// Whether launches change what they find, so that the next one gives something else.
+    fn is_changing(&self) -> bool {
+        self.planted.accumulates.0
     }
 }
 
@@ -168,21 +253,26 @@ impl Drop for Simulated {
 
 impl Gpu for Simulated {
     fn describe(&self) -> Description {
+        let sdk = self.target.sdk;
         Description {
-            id: "simulated-metal".into(),
-            name: "a Metal device in software".into(),
-            backend: "metal".into(),
+            id: format!("metal-sim:{sdk}:{}", self.name),
+            name: format!("Metal kernels in software, header {sdk}, planted: {}", self.name),
+            backend: super::NAME.into(),
             kind: Kind::Simulated,
             cores: 1,
             memory_bytes: 1 << 30,
-            driver: "headers of the tests".into(),
+            driver: format!("{:016x}", self.clang.identity()),
             firmware: String::new(),
-            toolchain: format!("header {}, language {}", self.target.sdk, self.target.sdk.language()),
-            os: String::new(),
-            kernels: String::new(),
-            clocks: String::new(),
+            toolchain: format!("{}; header {sdk}, language {}", self.clang.version(), sdk.language()),
+            os: std::env::consts::OS.into(),
+            kernels: format!("{:016x}", crate::metal::text::digest()),
+            clocks: "virtual".into(),
             features: Vec::new(),
         }
+    }
+
+    fn enter_process(&mut self, process: u32) {
+        self.clock.enter_process(process);
     }
 
     fn sdk(&self) -> Option<Sdk> {
@@ -234,9 +324,12 @@ impl Gpu for Simulated {
     }
 
     fn read(&mut self, buffer: Buffer) -> Result<Vec<u8>, Fault> {
+        let none = || Fault::Failed(format!("buffer {} was given back", buffer.0));
+        let mut bytes = vec![0; *self.sizes.get(&buffer.0).ok_or_else(none)?];
         self.say(&[u32::from(b'R'), buffer.0], &[]);
         self.heard()?;
-        self.hear(self.sizes[&buffer.0])
+        self.hear_into(&mut bytes)?;
+        Ok(bytes)
     }
 
     fn free(&mut self, buffer: Buffer) {
@@ -245,44 +338,30 @@ impl Gpu for Simulated {
         let _ = self.heard();
     }
 
-    fn launch(&mut self, launch: &Launch, repeats: u32) -> Result<Time, Fault> {
-        let (library, name) = self.pipelines[launch.pipeline.0 as usize].clone();
-        let mut slow = 1.0;
-        let mut request = Request::default();
-        request.words(&[u32::from(b'D'), library, name.len() as u32]);
-        request.0.extend(name.into_bytes());
-        request.words(&launch.groups);
-        request.words(&[launch.threads, launch.bindings.len() as u32]);
-        for (index, binding) in &launch.bindings {
-            match binding {
-                Binding::Buffer { buffer, offset } => {
-                    request.words(&[u32::from(b'b'), *index, buffer.0]);
-                    request.wide(*offset);
-                }
-                Binding::Bytes(bytes) => {
-                    request.words(&[u32::from(b'v'), *index, bytes.len() as u32]);
-                    request.0.extend(bytes);
-                }
-                Binding::Tensor(tensor) => {
-                    let (strides, is_slow) = self.bind(tensor)?;
-                    slow = if is_slow { 3.0 } else { slow };
-                    request.words(&[u32::from(b't'), *index, tensor.buffer.0]);
-                    request.wide(tensor.offset);
-                    request.words(&[2]);
-                    for (extent, stride) in tensor.extents.iter().zip(strides) {
-                        request.words(&[*extent as u32]);
-                        request.wide(stride as u64);
-                    }
-                }
+    fn chain(&mut self, launches: &[Launch], repeats: u32) -> Result<Time, Fault> {
+        let requests = launches.iter().map(|launch| self.request(launch)).collect::<Result<Vec<_>, Fault>>()?;
+        // Numbers of buffers are never given twice, so the same requests mean the same memory.
+        let all = requests.iter().flat_map(|(request, _)| request.iter().copied()).collect::<Vec<u8>>();
+        let factors = requests.iter().map(|(_, is_slow)| if *is_slow { SLOW } else { 1.0 });
+        let factors: Vec<f64> = factors.collect();
+        let runs = match self.ran.contains_key(&all) {
+            true => 0,
+            false if self.is_changing() => repeats,
+            false => 1,
+        };
+        for _ in 0..runs {
+            let mut spent = [0.0; SPENDINGS];
+            for ((request, _), factor) in requests.iter().zip(&factors) {
+                let one = self.run(request)?;
+                spent.iter_mut().zip(one).for_each(|(total, one)| *total += factor * one);
             }
+            self.ran.insert(all.clone(), spent);
         }
-        let mut total = 0.0;
-        for _ in 0..repeats {
-            self.say(&[], &request.0);
-            self.heard()?;
-            total += f64::from_le_bytes(self.hear(8)?.try_into().unwrap());
+        let spent = self.ran.get(&all).copied().unwrap_or_default();
+        if self.is_changing() {
+            self.ran.clear();
         }
-        Ok(Time::from_seconds(slow * total / RATE))
+        Ok(self.clock.time(&spent, repeats))
     }
 
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>) {

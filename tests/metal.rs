@@ -1,0 +1,76 @@
+//! Do the Metal kernels go through a whole run, on the device in software that runs their very text?
+//!
+//! They need clang 19 or newer and say that they were skipped without it.
+
+mod rig;
+
+use rig::{file, rigel, stdout};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Whether there is a compiler; a line says so when not.
+fn skipped() -> bool {
+    let found = ["clang++-22", "clang++-21", "clang++-20", "clang++-19"]
+        .map(|name| Command::new(name).arg("--version").output());
+    let none = found.iter().all(Result::is_err);
+    if none {
+        println!("skipped: no clang++ of version 19 or newer");
+    }
+    none
+}
+
+/// A run of the device in software; kernels stay compiled between runs and between tests.
+fn run(out: &Path, arguments: &[&str]) -> std::process::Output {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("metal-runs");
+    let output = rigel().env("RIGEL_CACHE", cache).arg("run").args(arguments).arg("--out").arg(out).output().unwrap();
+    println!("{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+fn both_verifiers_agree(run: &Path) {
+    rigel().arg("verify").arg(run).assert().success();
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("integrations/python/verify.py");
+    let python = Command::new("python3").arg(script).arg(run).output();
+    if let Ok(python) = python {
+        assert!(python.status.success(), "{}", String::from_utf8_lossy(&python.stdout));
+    }
+}
+
+/// Facts of a run: path, name and value.
+fn facts(run: &Path) -> Vec<[String; 3]> {
+    let text = file(run, "facts.csv");
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let headers = reader.headers().unwrap().clone();
+    let place = |name: &str| headers.iter().position(|h| h == name).unwrap();
+    let places = ["path", "name", "value"].map(place);
+    reader.records().map(|row| row.map(|row| places.map(|place| row[place].to_owned())).unwrap()).collect()
+}
+
+#[test]
+fn a_quick_run_climbs_times_and_judges_the_kernels_and_says_that_it_is_simulated() {
+    if skipped() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("run");
+    let some = "simdgroup_matrix f16,f16->f32|matmul2d e4m3,e4m3->f32";
+    let axes =
+        ["--axis", "shape=48", "--axis", "types-shape=9", "--axis", "path=scalar,tiled,simdgroup_matrix,matmul2d"];
+    let axes =
+        [&["--device", "metal-sim", "--preset", "quick", "--axis", "triple=f16,f16->f32;e4m3,e4m3->f32"], &axes[..]]
+            .concat();
+    let output = run(&out, &axes);
+    assert!(output.status.success(), "{some}: {}", stdout(&output));
+    both_verifiers_agree(&out);
+    let facts = facts(&out);
+    let value = |path: &str, name: &str| {
+        let of = facts.iter().find(|[p, n, _]| p == path && n == name);
+        of.map_or_else(String::new, |[.., value]| value.clone())
+    };
+    // Every rung of the ladder is climbed, on the dullest path and on the matrix path.
+    assert_eq!(value("matmul2d", "ladder.right"), "yes", "{facts:?}");
+    assert_eq!(value("scalar", "ladder.right"), "yes", "{facts:?}");
+    let page = file(&out, "report.html");
+    assert!(page.contains("Simulated.") && page.contains("watermark"), "the page says what it is");
+    assert!(file(&out, "run.json").contains("\"simulated\""));
+}
