@@ -35,6 +35,16 @@ def mix(z):
     return z ^ z >> 31
 
 
+def stream(seed, index):
+    """The key of an independent stream of draws."""
+    return mix(mix(seed ^ 0x526967656C210001) + index * G)
+
+
+def below(key, index, bound):
+    """Draw `index` of a stream, below `bound`."""
+    return mix(key + (index + 1) * G) * bound >> 64
+
+
 def nearest(n, places):
     """n / 2^places to the nearest integer, ties to even, for n >= 0."""
     if places <= 0:

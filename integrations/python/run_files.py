@@ -15,7 +15,7 @@ FOLDERS = {"layouts": (".csv", ".json"), "models": (".json",), "conversions": ("
            "runs": (".json",)}
 # Drawn from a run or written about it; no part of its record.
 ABOUT = ("report.html", "README.md", "figures", ".lock")
-TEXT_LIMIT, LINE_LIMIT, ENTRY_LIMIT = 16 << 20, 64 << 10, 100_000
+TEXT_LIMIT, LINE_LIMIT, ENTRY_LIMIT = 16 << 20, 4 << 20, 100_000
 DIGEST = re.compile("[0-9a-f]{64}")
 COUNT = re.compile("0|[1-9][0-9]{0,18}")
 

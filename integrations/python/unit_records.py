@@ -9,7 +9,7 @@ import json
 import re
 
 from number_formats import BITS, decode, is_integer, precision, triple_of
-from rigel_inputs import G, WORD, mix
+from rigel_inputs import below, stream
 from run_files import Fault, text_of
 from unit_models import Dot, Nan, Unsupported, convert, taken
 
@@ -287,9 +287,8 @@ def pairs_of(k, seed):
     """The 256 pairs of products that a tree is held against."""
     if k < 2:
         return []
-    key = mix(mix(seed ^ 0x526967656C210001) + k * G)
-    below = lambda n, bound: mix(key + (n + 1) * G) * bound >> 64
-    pairs = [(below(2 * n, k), below(2 * n + 1, k - 1)) for n in range(256)]
+    key = stream(seed, k)
+    pairs = [(below(key, 2 * n, k), below(key, 2 * n + 1, k - 1)) for n in range(256)]
     return [(i, j + (j >= i)) for i, j in pairs]
 
 

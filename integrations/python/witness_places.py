@@ -1,27 +1,19 @@
 """Which elements of an output stand in its witness, besides the worst one?
 
 They follow from the plan's seed, the process, the shape and the name of the launch tile, by integers alone. Draws come from
-SplitMix64: number `index` of stream `key` is mix(key + (index + 1) * GOLDEN), and one below `bound` is the upper 64 bits of its
+SplitMix64 (`rigel_inputs`): number `index` of stream `key` is mix(key + (index + 1) * G), and one below `bound` is the upper 64 bits of its
 product with `bound`.
 """
 
 import re
 
-MASK, GOLDEN, STREAM = (1 << 64) - 1, 0x9E3779B97F4A7C15, 0x7769746E
+from rigel_inputs import below, stream
+
+STREAM = 0x7769746E
 # Climbs and pilots are alone in their process and draw under this index.
 SOLO, LEFT_OUT = (1 << 32) - 1, "!"
 RANDOM, EDGES, TILE = 16, 4, (64, 64)
 NAMED = re.compile("mc([0-9]{1,7})kc[0-9]{1,7}nc([0-9]{1,7})|([0-9]{1,7})x([0-9]{1,7})(?![0-9]).*", re.DOTALL)
-
-
-def mix(z):
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & MASK
-    z = (z ^ z >> 27) * 0x94D049BB133111EB & MASK
-    return z ^ z >> 31
-
-
-def stream(seed, index):
-    return mix(mix(seed ^ 0x526967656C210001) + index * GOLDEN & MASK)
 
 
 def tile_of(name):
@@ -36,19 +28,16 @@ def places(m, n, tile, seed):
         return {(row, column) for row in range(m) for column in range(n)}
     found, key = {(0, 0), (0, n - 1), (m - 1, 0), (m - 1, n - 1)}, stream(seed, STREAM)
 
-    def draw(index, bound):
-        return mix(key + (index + 1) * GOLDEN & MASK) * bound >> 64
-
     def near_edge(index, extent, step):
         edges = (extent - 1) // max(step, 1)
-        behind = (1 + draw(index, edges)) * max(step, 1) if edges else extent // 2
-        return max(behind - draw(index + 1, 2), 0)
+        behind = (1 + below(key, index, edges)) * max(step, 1) if edges else extent // 2
+        return max(behind - below(key, index + 1, 2), 0)
 
     for edge in range(EDGES):
         found.add((near_edge(4 * edge, m, tile[0]), near_edge(4 * edge + 2, n, tile[1])))
     index, wanted = 100, len(found) + min(RANDOM, m * n - len(found))
     while len(found) < wanted:
-        found.add((draw(index, m), draw(index + 1, n)))
+        found.add((below(key, index, m), below(key, index + 1, n)))
         index += 2
     return found
 

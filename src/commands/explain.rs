@@ -83,7 +83,7 @@ fn subject(
         writeln!(out, "  {:<24} {}", fact.name, wrapped(&format!("{}{at}", told(fact)), INDENT))?;
         // A sentence is clauses joined by `; `: one a line.
         for clause in rigel_report::columns::clauses(&fact.words) {
-            let clause = if fact.name == "modes" { readable_times(clause) } else { clause.to_owned() };
+            let clause = if fact.name == "modes" { rigel_report::times_shown(clause, time) } else { clause.to_owned() };
             writeln!(out, "{}", faint(&format!("{:CLAUSE$}{}", "", wrapped(&clause, CLAUSE + 2))))?;
         }
     }
@@ -200,23 +200,6 @@ fn modes(row: &CellRow) -> Vec<String> {
         format!("{speed} in {} of {all} repetitions ({share:.0} %){clock}", mode.count)
     };
     modes.iter().map(told).collect()
-}
-
-/// `177 at 2626729 ns (3691 MHz)` with times that a person reads: `177 at 2.63 ms (3691 MHz)`.
-fn readable_times(words: &str) -> String {
-    let mut out: Vec<String> = Vec::new();
-    for word in words.split(' ') {
-        let end = word.strip_prefix("ns");
-        let ns = out.last().filter(|_| end.is_some()).and_then(|number| number.parse::<f64>().ok());
-        match (ns, end) {
-            (Some(ns), Some(end)) => {
-                out.pop();
-                out.push(format!("{}{end}", time(ns)));
-            }
-            _ => out.push(word.to_owned()),
-        }
-    }
-    out.join(" ")
 }
 
 /// A time for people: `2.63 ms`.

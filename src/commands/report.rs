@@ -8,7 +8,6 @@ use crate::exit::{Exit, failure};
 use rigel_ledger::Probe;
 use rigel_ledger::rows::name_of;
 use rigel_ledger::store::Run;
-use rigel_ledger::units::{Claim, OrderRecord, UnitRecord};
 use rigel_report::{Files, Source, VerdictTable};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -110,7 +109,10 @@ pub fn print_verdicts(run: &Run, format: Format) -> anyhow::Result<()> {
         crate::terminal::output().write_all(text.as_bytes())?;
     }
     units(run)?;
-    orders(run)
+    match with_source(run, |source| Ok(rigel_report::orders_text(source)))? {
+        Some(orders) => Table::from(orders).print(),
+        None => Ok(()),
+    }
 }
 
 /// Prints what was found of single units, a line a unit or conversion; nothing for a run that asked none.
@@ -136,33 +138,6 @@ fn units(run: &Run) -> anyhow::Result<()> {
     for ((unit, types), said) in lines {
         let [arithmetic, layout, codes] = said.map(|words| words.join(", "));
         table.row([unit, types, arithmetic, layout, codes]);
-    }
-    table.print()
-}
-
-/// Prints the order of sums of each path, types and K; nothing for a run that asked none.
-fn orders(run: &Run) -> anyhow::Result<()> {
-    let mut orders: Vec<&OrderRecord> = Vec::new();
-    for record in run.units() {
-        if let UnitRecord::Order(order) = record {
-            orders.push(order);
-        }
-    }
-    if orders.is_empty() {
-        return Ok(());
-    }
-    orders.sort_by_key(|order| (order.unit.path.clone(), order.unit.triple, order.unit.shape.k));
-    let mut table = Table::new(&["path", "types", "batch × columns × K", "row 0 in a batch", "order of the sum"]);
-    for order in orders {
-        let words = if order.claim == Claim::Exact { &order.words } else { &order.why };
-        let batch = match order.row_zero.len() {
-            0 => "",
-            1 => "independent",
-            _ => "dependent",
-        };
-        let (unit, shape) = (&order.unit, order.unit.shape);
-        let shape = format!("{}×{}×{}", shape.m, shape.n, shape.k);
-        table.row([unit.path.clone(), unit.triple.pretty(), shape, batch.to_owned(), words.clone()]);
     }
     table.print()
 }

@@ -8,6 +8,12 @@ use std::io::Write;
 /// A table of words under named columns, as wide as the terminal.
 pub struct Table(Columns);
 
+impl From<Columns> for Table {
+    fn from(columns: Columns) -> Table {
+        Table(columns)
+    }
+}
+
 impl Table {
     /// An empty table.
     pub fn new(head: &[&'static str]) -> Self {

@@ -56,8 +56,13 @@ impl Plan {
 
     /// Whether it asks single units or conversions.
     pub fn asks_units(&self) -> bool {
-        self.probes.iter().any(|probe| matches!(probe, Probe::Arithmetic | Probe::Layout | Probe::Specials))
+        asks_units(&self.probes)
     }
+}
+
+/// Whether any of these probes asks single units or conversions.
+pub(crate) fn asks_units(probes: &[Probe]) -> bool {
+    probes.iter().any(|probe| matches!(probe, Probe::Arithmetic | Probe::Layout | Probe::Specials))
 }
 
 /// How much is sampled.

@@ -156,7 +156,7 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
     let seed = root.whole("seed", 0..=TOML_MAX, base.map(|b| b.seed))?;
     let probes = root.axis("probes", &names(&Plan::OFFERED), base.map(|b| b.probes.clone()), probe)?;
     let limits = limits(&root, base.map(|b| &b.limits))?;
-    let asks_units = probes.iter().any(|p| matches!(p, Probe::Arithmetic | Probe::Layout | Probe::Specials));
+    let asks_units = asks_units(&probes);
     let asks_order = probes.contains(&Probe::Order);
     let fuses = probes.contains(&Probe::Fusion);
     let meters = probes.contains(&Probe::Power);

@@ -194,6 +194,27 @@ fn noise_is_no_plateau() {
 }
 
 #[test]
+fn a_loop_that_its_own_product_outruns_is_no_ceiling() {
+    // A compiler that spills the accumulators leaves a loop of even, slow variants: a plateau, and no limit of the unit.
+    let mut run = golden();
+    for row in run.cells.iter_mut().filter(|row| row.work == Work::Ceiling && row.triple == HALF) {
+        let slower = |(times, clocks): &(Vec<Time>, Vec<Megahertz>)| {
+            (times.iter().map(|time| Time(time.0 * 2)).collect(), clocks.clone())
+        };
+        row.median_ns = row.median_ns.map(|median| median * 2.0);
+        let samples = run.samples.0.get_mut(&(row.cell, row.process)).unwrap();
+        *samples = slower(samples);
+    }
+    let facts = run.facts();
+    let plateau = |triple| facts.iter().find(|f| f.name == "ceiling.plateau" && f.triple == Some(triple)).unwrap();
+    let refused = plateau(HALF);
+    assert_eq!(refused.value, "no");
+    assert!(refused.words.contains("% of it, so it is no limit"), "{}", refused.words);
+    assert!(!facts.iter().any(|fact| fact.name == "ceiling" && fact.triple == Some(HALF) && fact.path == "matrix"));
+    assert_eq!(run.value("matrix", Some(NARROW), "verdict.acceleration"), "undecided: no ceiling");
+}
+
+#[test]
 fn a_lucky_edge_of_a_plateau_does_not_hide_it() {
     // Were the fastest variant asked alone, noise that lifts ilp4 over ilp8 would make ilp1 its neighbour, a step.
     let mut run = golden();

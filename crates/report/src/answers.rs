@@ -5,7 +5,7 @@
 //! only a measured one of an M4 Max agrees or differs: the study speaks of that chip, and what was planted is no evidence.
 
 use crate::headlines::Headline;
-use crate::numbers::{percent, rate, ratio, significant};
+use crate::numbers::{percent, rate, ratio, significant, times_shown};
 use crate::reading::{Measure, Reading, Subject, shape_words};
 use crate::verdicts::rate_words;
 use rigel_ledger::FactRow;
@@ -186,19 +186,7 @@ fn repetitions(reading: &Reading<'_>, fact: &FactRow) -> u32 {
 /// The words of modes with the rates of a product of `size`³ instead of its times: `140 at 48271 ns` becomes `140 at 5.56 Top/s`.
 fn with_rates(words: &str, size: usize) -> String {
     let operations = Shape::cube(size).operations() as f64;
-    let mut out: Vec<String> = Vec::new();
-    for word in words.split(' ') {
-        let end = word.strip_prefix("ns");
-        let ns = out.last().filter(|_| end.is_some()).and_then(|number| number.parse::<f64>().ok());
-        match (ns, end) {
-            (Some(ns), Some(end)) if ns > 0.0 => {
-                out.pop();
-                out.push(format!("{}{end}", rate(operations / (ns * 1e-9))));
-            }
-            _ => out.push(word.to_owned()),
-        }
-    }
-    out.join(" ")
+    times_shown(words, |ns| rate(operations / (ns * 1e-9)))
 }
 
 fn one_rate(headline: &Headline, reading: &Reading<'_>, subject: Option<Subject<'_>>, size: usize) -> Ours {

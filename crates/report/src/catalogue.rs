@@ -4,6 +4,8 @@
 //! eleven, eight hidden and three contradicted, is published. Which they are was put together from its text, its abstract, its
 //! page and its readers, so every row is drawn as `reconstruction` and agrees or differs with nothing.
 
+use crate::published_file::{PublishedError, rows};
+
 /// The file, as errors name it.
 const FILE: &str = "published/arxiv-2606.12765/findings.csv";
 const TEXT: &str = include_str!("../../../published/arxiv-2606.12765/findings.csv");
@@ -51,88 +53,35 @@ pub struct CatalogueRow {
     pub source: String,
 }
 
-/// Why the file does not read.
-#[derive(Debug, thiserror::Error)]
-pub enum CatalogueError {
-    /// No CSV, or lines of another length.
-    #[error("{FILE}: {0}")]
-    Csv(#[from] csv::Error),
-    /// Other columns.
-    #[error("{FILE}:1: columns are `{found}`; expected `{}`", COLUMNS.join(","))]
-    Columns {
-        /// What the first line says.
-        found: String,
-    },
-    /// A field that cannot be what its column holds.
-    #[error("{FILE}:{line}: {column} is `{found}`; {allowed}")]
-    Field {
-        /// Line, from 1.
-        line: u64,
-        /// Column.
-        column: &'static str,
-        /// What stands there.
-        found: String,
-        /// What may stand there.
-        allowed: String,
-    },
-}
-
 /// The findings that are built in.
 ///
 /// # Errors
-/// [`CatalogueError`]; a test reads the file, so none is expected.
-pub fn findings() -> Result<Vec<CatalogueRow>, CatalogueError> {
+/// [`PublishedError`]; a test reads the file, so none is expected.
+pub fn findings() -> Result<Vec<CatalogueRow>, PublishedError> {
     read(TEXT)
 }
 
 /// Reads the text of a catalogue.
 ///
 /// # Errors
-/// [`CatalogueError`], for the first line that is not as documented.
-pub fn read(text: &str) -> Result<Vec<CatalogueRow>, CatalogueError> {
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let header = reader.headers()?;
-    if header.iter().ne(COLUMNS) {
-        let found = header.iter().collect::<Vec<_>>().join(",");
-        return Err(CatalogueError::Columns { found });
-    }
-    reader.records().map(|record| row(&record?)).collect()
-}
-
-fn row(record: &csv::StringRecord) -> Result<CatalogueRow, CatalogueError> {
-    let line = record.position().map_or(0, csv::Position::line);
-    let text = |column: &'static str| {
-        let at = COLUMNS.iter().position(|c| *c == column).unwrap_or(COLUMNS.len());
-        record.get(at).unwrap_or_default().to_owned()
-    };
-    let bad =
-        |column, allowed: &str| CatalogueError::Field { line, column, found: text(column), allowed: allowed.into() };
-    let one_of = |column, known: &[&str]| {
-        let found = text(column);
-        if known.contains(&found.as_str()) {
-            Ok(found)
-        } else {
-            Err(bad(column, &format!("one of {}", known.join(", "))))
-        }
-    };
-    let words = |column| {
-        let found = text(column);
-        if found.trim().is_empty() { Err(bad(column, "must not be empty")) } else { Ok(found) }
-    };
-    one_of("row_mark", &["reconstruction"])?;
-    let value = match (text("value").is_empty(), text("value_mark").is_empty()) {
-        (true, true) => None,
-        (false, false) => Some((text("value"), one_of("value_mark", &MARKS)?)),
-        _ => return Err(bad("value_mark", "a value and its mark, or neither")),
-    };
-    Ok(CatalogueRow {
-        number: text("number").parse().map_err(|_| bad("number", "a whole number"))?,
-        claim: (words("claim")?, one_of("claim_mark", &MARKS)?),
-        class: (one_of("class", &CLASSES)?, one_of("class_mark", &MARKS)?),
-        specification: words("specification")?,
-        rule: words("rule")?,
-        value,
-        source: words("source")?,
+/// [`PublishedError`], for the first line that is not as documented.
+pub fn read(text: &str) -> Result<Vec<CatalogueRow>, PublishedError> {
+    rows(FILE, text, &COLUMNS, |line| {
+        line.one_of("row_mark", &["reconstruction"])?;
+        let value = match (line.text("value").is_empty(), line.text("value_mark").is_empty()) {
+            (true, true) => None,
+            (false, false) => Some((line.text("value").to_owned(), line.one_of("value_mark", &MARKS)?)),
+            _ => return Err(line.bad("value_mark", "a value and its mark, or neither")),
+        };
+        Ok(CatalogueRow {
+            number: line.parsed("number", |text| text.parse().ok(), "a whole number")?,
+            claim: (line.words("claim")?, line.one_of("claim_mark", &MARKS)?),
+            class: (line.one_of("class", &CLASSES)?, line.one_of("class_mark", &MARKS)?),
+            specification: line.words("specification")?,
+            rule: line.words("rule")?,
+            value,
+            source: line.words("source")?,
+        })
     })
 }
 

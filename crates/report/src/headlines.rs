@@ -4,7 +4,7 @@
 //! so ours may agree or differ ([`crate::answers`]).
 
 use crate::catalogue::MARKS;
-use crate::published::PublishedError;
+use crate::published_file::{PublishedError, rows};
 
 /// The file, as errors name it.
 const FILE: &str = "published/arxiv-2606.12765/headlines.csv";
@@ -46,56 +46,22 @@ pub fn headlines() -> Result<Vec<Headline>, PublishedError> {
 /// # Errors
 /// [`PublishedError`], for the first line that is not as documented.
 pub fn read(text: &str) -> Result<Vec<Headline>, PublishedError> {
-    let broken = |source| PublishedError::Csv { file: FILE.to_owned(), source };
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let header = reader.headers().map_err(broken)?;
-    if header.iter().ne(COLUMNS) {
-        let found = header.iter().collect::<Vec<_>>().join(",");
-        return Err(PublishedError::Columns { file: FILE.to_owned(), found, expected: COLUMNS.join(",") });
-    }
-    reader.records().map(|record| headline(&record.map_err(broken)?)).collect()
-}
-
-fn headline(record: &csv::StringRecord) -> Result<Headline, PublishedError> {
-    let text = |column: &str| {
-        let at = COLUMNS.iter().position(|c| *c == column).unwrap_or(COLUMNS.len());
-        record.get(at).unwrap_or_default().to_owned()
-    };
-    let bad = |column: &'static str, allowed: &'static str| PublishedError::Field {
-        file: FILE.to_owned(),
-        line: record.position().map_or(0, csv::Position::line),
-        column,
-        found: text(column),
-        allowed,
-    };
-    let words = |column: &'static str| match text(column) {
-        empty if empty.trim().is_empty() => Err(bad(column, "must not be empty")),
-        found => Ok(found),
-    };
-    let number = |column: &'static str| match text(column) {
-        empty if empty.is_empty() => Ok(None),
-        found => match found.parse::<f64>().ok().filter(|x| x.is_finite() && *x > 0.0) {
-            Some(x) => Ok(Some(x)),
-            None => Err(bad(column, "a positive number, or empty")),
-        },
-    };
-    let range = match (number("low")?, number("high")?) {
-        (Some(low), Some(high)) if low <= high => Some((low, high)),
-        (None, None) => None,
-        _ => return Err(bad("low", "both ends of a range, the smaller first, or neither")),
-    };
-    let mark = words("mark")?;
-    if !MARKS.contains(&mark.as_str()) {
-        return Err(bad("mark", "one of paper, abstract, page, third party, inferred"));
-    }
-    Ok(Headline {
-        key: words("key")?,
-        claim: words("claim")?,
-        value: words("value")?,
-        range,
-        mark,
-        note: text("note"),
-        source: words("source")?,
+    rows(FILE, text, &COLUMNS, |line| {
+        let number = |column| line.optional(column, "a positive number, or empty");
+        let range = match (number("low")?, number("high")?) {
+            (Some(low), Some(high)) if low <= high => Some((low, high)),
+            (None, None) => None,
+            _ => return Err(line.bad("low", "both ends of a range, the smaller first, or neither")),
+        };
+        Ok(Headline {
+            key: line.words("key")?,
+            claim: line.words("claim")?,
+            value: line.words("value")?,
+            range,
+            mark: line.one_of("mark", &MARKS)?,
+            note: line.text("note").to_owned(),
+            source: line.words("source")?,
+        })
     })
 }
 

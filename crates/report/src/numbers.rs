@@ -50,6 +50,23 @@ pub fn decade(x: f64) -> i32 {
     d
 }
 
+/// The words of modes with each time as `show` says it: `177 at 2626729 ns (3691 MHz)` becomes `177 at 2.63 ms (3691 MHz)`.
+pub fn times_shown(words: &str, show: impl Fn(f64) -> String) -> String {
+    let mut out: Vec<String> = Vec::new();
+    for word in words.split(' ') {
+        let end = word.strip_prefix("ns");
+        let ns = out.last().filter(|_| end.is_some()).and_then(|number| number.parse::<f64>().ok());
+        match (ns, end) {
+            (Some(ns), Some(end)) if ns > 0.0 => {
+                out.pop();
+                out.push(format!("{}{end}", show(ns)));
+            }
+            _ => out.push(word.to_owned()),
+        }
+    }
+    out.join(" ")
+}
+
 /// With exactly `decimals` decimals, never `-0`.
 pub fn fixed(x: f64, decimals: usize) -> String {
     let text = format!("{x:.decimals$}");

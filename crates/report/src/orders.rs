@@ -1,5 +1,6 @@
 //! What does a run say of the order in which products are added?
 
+use crate::columns::Columns;
 use crate::source::Source;
 use crate::text::markdown;
 use rigel_ledger::units::{Claim, OrderRecord, UnitRecord};
@@ -7,7 +8,7 @@ use std::fmt::Write as _;
 
 /// The heads of the table of orders.
 pub(crate) const HEADS: [&str; 6] =
-    ["path", "types", "batch × columns × K", "launch tile", "order of the sum", "row 0 and its batch"];
+    ["path", "types", "batch × columns × K", "launch tile", "row 0 in a batch", "order of the sum"];
 
 /// The orders of a run, by path, types and K.
 pub(crate) fn orders<'a>(source: Source<'a>) -> Vec<&'a OrderRecord> {
@@ -29,8 +30,23 @@ pub(crate) fn line(record: &OrderRecord) -> [String; 6] {
         Claim::Exact => record.words.clone(),
         Claim::Inexact => format!("none found: {}", record.why),
     };
-    let batch = record.dependence().unwrap_or_default();
-    [unit.path.clone(), unit.triple.pretty(), shape, unit.name.clone(), order, batch]
+    let batch = match record.row_zero.split_first() {
+        None => String::new(),
+        Some((_, [])) => "independent".to_owned(),
+        Some((_, changes)) => {
+            let from: Vec<String> = changes.iter().map(|change| change.from.to_string()).collect();
+            format!("dependent: other bits from {} rows on", from.join(", "))
+        }
+    };
+    [unit.path.clone(), unit.triple.pretty(), shape, unit.name.clone(), batch, order]
+}
+
+/// The table as aligned text; `None` for a run that asked no order.
+pub fn orders_text(source: Source<'_>) -> Option<Columns> {
+    let orders = orders(source);
+    let mut table = Columns::new(HEADS);
+    orders.iter().for_each(|record| table.row(line(record)));
+    (!orders.is_empty()).then_some(table)
 }
 
 /// The table in Markdown; empty for a run that asked no order.

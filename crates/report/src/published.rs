@@ -3,6 +3,7 @@
 //! The files under `published/` are built into the program, so that a page's bytes depend on the run and the program
 //! alone. They are read as strictly as ledger files; `published/README.md` documents their columns.
 
+use crate::published_file::{PublishedError, rows};
 use rigel_ledger::Provenance;
 use rigel_ledger::provenance::RunKind;
 use rigel_numerics::{Shape, Triple};
@@ -41,61 +42,32 @@ pub struct Published {
     pub source: String,
 }
 
-/// Why a file of published rates does not read.
-#[derive(Debug, thiserror::Error)]
-pub enum PublishedError {
-    /// Other columns, or none.
-    #[error("{file}:1: columns are `{found}`; expected `{expected}`")]
-    Columns {
-        /// File.
-        file: String,
-        /// What the first line says.
-        found: String,
-        /// What it must say.
-        expected: String,
-    },
-    /// A field that cannot be what its column holds.
-    #[error("{file}:{line}: {column} is `{found}`; {allowed}")]
-    Field {
-        /// File.
-        file: String,
-        /// Line, from 1.
-        line: u64,
-        /// Column.
-        column: &'static str,
-        /// What stands there.
-        found: String,
-        /// What may stand there.
-        allowed: &'static str,
-    },
-    /// Lines that are no CSV, or have too few or too many fields.
-    #[error("{file}: {source}")]
-    Csv {
-        /// File.
-        file: String,
-        /// What the reader of CSV says, with the line.
-        source: csv::Error,
-    },
-}
-
 /// Reads the text of a `rates.csv`; `file` is how errors name it.
 ///
 /// # Errors
 /// [`PublishedError`], for the first line that is not as documented.
 pub fn read(file: &str, text: &str) -> Result<Vec<Published>, PublishedError> {
-    let broken = |source| PublishedError::Csv { file: file.to_owned(), source };
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let header = reader.headers().map_err(broken)?;
-    if header.iter().ne(COLUMNS) {
-        let found = header.iter().collect::<Vec<_>>().join(",");
-        return Err(PublishedError::Columns { file: file.to_owned(), found, expected: COLUMNS.join(",") });
-    }
-    let mut rows = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(broken)?;
-        rows.push(Line { file, record: &record }.row()?);
-    }
-    Ok(rows)
+    rows(file, text, &COLUMNS, |line| {
+        let what = "a positive number of operations per second";
+        let shape = |text: &str| (!text.is_empty()).then(|| text.parse::<Shape>()).transpose().ok();
+        let (low, high) = (line.optional("low_op_s", what)?, line.optional("high_op_s", what)?);
+        let rate = line.positive("rate_op_s", what)?;
+        let interval = match (low, high) {
+            (Some(low), Some(high)) if low <= rate && rate <= high => Some((low, high)),
+            (None, None) => None,
+            _ => return Err(line.bad("low_op_s", "both ends of an interval around the rate, or neither")),
+        };
+        Ok(Published {
+            device: line.words("device")?,
+            path: line.words("path")?,
+            triple: line.parsed("triple", |text| Triple::from_str(text).ok(), "a type triple, like f16,f16->f32")?,
+            shape: line.parsed("shape", shape, "extents, like 512x512x512, or empty")?,
+            rate,
+            interval,
+            what: line.words("what")?,
+            source: line.words("source")?,
+        })
+    })
 }
 
 /// The rates that others published about the device of these runs; none for a simulated device or for several devices.
@@ -119,65 +91,6 @@ fn by_device() -> Vec<(String, Vec<Published>)> {
         }
     }
     devices
-}
-
-struct Line<'a> {
-    file: &'a str,
-    record: &'a csv::StringRecord,
-}
-
-impl Line<'_> {
-    fn row(&self) -> Result<Published, PublishedError> {
-        let shape = |text: &str| (!text.is_empty()).then(|| text.parse::<Shape>()).transpose().ok();
-        let (low, high) = (self.optional("low_op_s")?, self.optional("high_op_s")?);
-        let rate = self.rate("rate_op_s")?;
-        let interval = match (low, high) {
-            (Some(low), Some(high)) if low <= rate && rate <= high => Some((low, high)),
-            (None, None) => None,
-            _ => return Err(self.bad("low_op_s", "both ends of an interval around the rate, or neither")),
-        };
-        Ok(Published {
-            device: self.words("device")?,
-            path: self.words("path")?,
-            triple: self.parsed("triple", |text| Triple::from_str(text).ok(), "a type triple, like f16,f16->f32")?,
-            shape: self.parsed("shape", shape, "extents, like 512x512x512, or empty")?,
-            rate,
-            interval,
-            what: self.words("what")?,
-            source: self.words("source")?,
-        })
-    }
-
-    fn text(&self, column: &'static str) -> &str {
-        COLUMNS.iter().position(|c| *c == column).and_then(|at| self.record.get(at)).unwrap_or_default()
-    }
-
-    fn bad(&self, column: &'static str, allowed: &'static str) -> PublishedError {
-        let line = self.record.position().map_or(0, csv::Position::line);
-        PublishedError::Field { file: self.file.to_owned(), line, column, found: self.text(column).to_owned(), allowed }
-    }
-
-    fn parsed<T>(
-        &self,
-        column: &'static str,
-        read: impl Fn(&str) -> Option<T>,
-        allowed: &'static str,
-    ) -> Result<T, PublishedError> {
-        read(self.text(column)).ok_or_else(|| self.bad(column, allowed))
-    }
-
-    fn words(&self, column: &'static str) -> Result<String, PublishedError> {
-        self.parsed(column, |text| (!text.trim().is_empty()).then(|| text.to_owned()), "must not be empty")
-    }
-
-    fn rate(&self, column: &'static str) -> Result<f64, PublishedError> {
-        let rate = |text: &str| text.parse::<f64>().ok().filter(|rate| rate.is_finite() && *rate > 0.0);
-        self.parsed(column, rate, "a positive number of operations per second")
-    }
-
-    fn optional(&self, column: &'static str) -> Result<Option<f64>, PublishedError> {
-        if self.text(column).is_empty() { Ok(None) } else { self.rate(column).map(Some) }
-    }
 }
 
 #[cfg(test)]

@@ -73,6 +73,8 @@ macro_rules! tiled_loop {
                     for j in 0..$lanes {
                         sums[i][j] -= x[j] * y[j];
                     }
+                    // Pinned, or the compiler turns the sums round and pairs lanes of neighbours.
+                    sums[i] = $pin(sums[i]);
                 });
             }
             lanes.copy_from_slice(sums.as_flattened());

@@ -4,6 +4,7 @@ use super::Evidence;
 use super::cells::{Cell, Index};
 use super::compare::{Point, Side, middle, points};
 use super::modes::Modes;
+use super::products::Measured;
 use super::row::Subject;
 use crate::rows::{CellId, FactRow, Probe};
 use crate::statistics::ratio_median;
@@ -34,10 +35,16 @@ pub(super) struct Ceiling<'a> {
 }
 
 /// Every ceiling loop, by path and triple.
-pub(super) fn all<'a>(index: &'a Index<'a>, evidence: &Evidence<'_>) -> Vec<Ceiling<'a>> {
+pub(super) fn all<'a>(
+    index: &'a Index<'a>,
+    products: &[Measured<'_>],
+    evidence: &Evidence<'_>,
+) -> Vec<Ceiling<'a>> {
     let loops: Vec<_> = index.ceilings.iter().collect();
     let build = |(&(path, triple), variants): (&(&'a str, Triple), &'a Vec<Cell<'a>>)| {
-        Ceiling::of(path, triple, variants, evidence)
+        let mut ceiling = Ceiling::of(path, triple, variants, evidence);
+        ceiling.refuse_if_outrun(products, evidence);
+        ceiling
     };
     loops.into_par_iter().map(build).collect()
 }
@@ -95,6 +102,24 @@ impl<'a> Ceiling<'a> {
         let side = found.map(|_| side(chosen, &around, evidence));
         let best = Some(variants.swap_remove(found.unwrap_or(0)));
         Ceiling { path, triple, best, refused, plateau, side }
+    }
+
+    /// Takes back the acceptance of a loop that a product of its own path and triple outruns: what is slower than a whole
+    /// product is no limit of the unit, whatever its plateau. Apart means that the intervals are, and by more than
+    /// neighbours on a plateau may differ.
+    pub(super) fn refuse_if_outrun(&mut self, products: &[Measured<'_>], evidence: &Evidence<'_>) {
+        let Some(side) = self.best_side() else { return };
+        let own = |product: &&Measured<'_>| product.product.path == self.path && product.product.triple == self.triple;
+        let share = |product: &Measured<'_>| {
+            let (rate, limit) = product.side.as_ref()?.beside(&side)?;
+            let apart = rate.low > limit.high && rate.low > limit.low * (1.0 + evidence.plan.thresholds.plateau);
+            Some((product.side.as_ref()?.share_of(&side)?, product.name())).filter(|_| apart)
+        };
+        let fastest = products.iter().filter(own).filter_map(share).max_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((share, name)) = fastest {
+            self.refused = format!("{name} runs at {:.0} % of it, so it is no limit", share * 100.0);
+            self.side = None;
+        }
     }
 
     /// Why it is not accepted.

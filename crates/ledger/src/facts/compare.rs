@@ -91,6 +91,14 @@ impl Side<'_> {
         Some(self.rate()?.0 / ceiling.rate()?.0)
     }
 
+    /// The intervals of this side's rate and of a ceiling's, both per cycle or both per time, as for [`Side::share_of`].
+    pub(super) fn beside(&self, ceiling: &Side<'_>) -> Option<(Interval, Interval)> {
+        if let (Some((_, own)), Some((_, top))) = (self.per_cycle(), ceiling.per_cycle()) {
+            return own.zip(top);
+        }
+        self.rate()?.1.zip(ceiling.rate()?.1)
+    }
+
     /// The states of this side: its modes, or itself as the only one, with the clock of each.
     fn states(&self) -> Vec<(Option<f64>, Vec<Option<Shown>>)> {
         if self.modes.is_empty() {

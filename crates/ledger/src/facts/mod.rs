@@ -10,7 +10,7 @@
 //! | `rung.advertised` `rung.compiles` `rung.loads` `rung.runs` `rung.right` `rung.faster` | path, triple | `yes`, `no` or `not tried`; the reason in words |
 //! | `ceiling` | path, triple | rate of the accepted ceiling loop, `op/s` |
 //! | `ceiling.per_clock` | path, triple | the same per core-clock cycle over all cores, `op/cycle` |
-//! | `ceiling.plateau` | path, triple | `yes` or `no`: whether neighbours in parallelism agree |
+//! | `ceiling.plateau` | path, triple | `yes` or `no`: whether neighbours in parallelism agree and no product outruns it |
 //! | `ceiling.of_stated` | path, triple | measured ÷ stated limit |
 //! | `rate` | path, triple, shape, recipe, cache | operations per second of the best launch tile, `op/s` |
 //! | `rate.per_clock` | the same | `op/cycle` |
@@ -134,8 +134,8 @@ pub fn derive(evidence: &Evidence<'_>) -> Vec<FactRow> {
         facts.push(Subject::run(Probe::Types).word("incomplete", "provenance", words, &[]));
     }
     let index = cells::Index::of(evidence.cells);
-    let ceilings = ceilings::all(&index, evidence);
     let products = products::all(&index, evidence);
+    let ceilings = ceilings::all(&index, &products, evidence);
     let composed = units::composed(evidence.units);
     facts.extend(units::facts(evidence.units, &composed));
     let bench = bench::Bench::new(evidence.plan, evidence.provenance, &index, &ceilings, &products, &composed);

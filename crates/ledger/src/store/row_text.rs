@@ -10,8 +10,8 @@ use crate::store::error::RowFault;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Most bytes of a line.
-pub(crate) const LINE_LIMIT: usize = 64 << 10;
+/// Most bytes of a line: a verdict names every cell it rests on, thirteen bytes each.
+pub(crate) const LINE_LIMIT: usize = 4 << 20;
 /// Most bytes of a text in a row, with the words that say how much was cut.
 const TEXT_LIMIT: usize = 8 << 10;
 /// Room for those words.
