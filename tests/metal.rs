@@ -74,3 +74,50 @@ fn a_quick_run_climbs_times_and_judges_the_kernels_and_says_that_it_is_simulated
     assert!(page.contains("Simulated.") && page.contains("watermark"), "the page says what it is");
     assert!(file(&out, "run.json").contains("\"simulated\""));
 }
+
+#[test]
+fn fused_products_and_single_units_go_through_runs() {
+    if skipped() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("fusion");
+    let arguments = ["--device", "metal-sim", "--preset", "fusion", "--axis", "shape=64", "--axis", "triple=f16,f16->f32"];
+    let output = run(&out, &arguments);
+    assert!(output.status.success(), "{}", stdout(&output));
+    both_verifiers_agree(&out);
+    let gains = facts(&out).into_iter().filter(|[_, name, _]| name == "fusion.gain.gelu-tanh").count();
+    assert_eq!(gains, 2, "simdgroup_matrix and matmul2d.cooperative");
+
+    let out = dir.path().join("units");
+    let filter = ["--filter", "simdgroup_matrix m8n8k8.f16.f16.f32", "--axis", "validation=6000"];
+    let arguments = [&["--device", "metal-sim", "--preset", "units"], &filter[..]].concat();
+    let output = run(&out, &arguments);
+    assert!(output.status.success(), "{}", stdout(&output));
+    both_verifiers_agree(&out);
+    let cells = file(&out, "cells.csv");
+    assert_eq!(cells.lines().filter(|line| line.contains(",exact,")).count(), 2, "arithmetic and layout: {cells}");
+    // The planted map is the one that others read off the devices.
+    assert!(file(&out, "facts.csv").contains("simdgroup_matrix.8x8"), "the layout is a published one");
+}
+
+#[test]
+fn rules_are_asked_and_refusals_are_answers() {
+    if skipped() {
+        return;
+    }
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("metal-runs");
+    let asked = |device: &str| {
+        let mut command = rigel();
+        command.env("RIGEL_CACHE", &cache).args(["devices", "--device", device, "--rules", "--format", "csv"]);
+        stdout(&command.output().unwrap())
+    };
+    let plain = asked("metal-sim:26.5");
+    assert!(plain.contains("language,4.1,refused: unknown language"), "{plain}");
+    assert!(plain.contains("multiply into a cooperative tensor,overwrites"), "{plain}");
+    assert!(plain.contains("begins at its origin"), "{plain}");
+    // A drawn device answers otherwise: number 17 of the family, whatever is planted there, and says so.
+    let drawn = asked("metal-sim:27.0:17");
+    assert_ne!(plain, drawn);
+    assert!(drawn.lines().skip(1).all(|line| line.ends_with(",simulated")), "{drawn}");
+}

@@ -1,152 +1,113 @@
-//! Do the three forms of attention give the attention of the very bytes that they took?
+//! Do all forms of attention give the attention of the very bytes that they took?
 
 #[path = "metal_host/mod.rs"]
 mod metal_host;
 
-use rigel_device::metal::element::Element::{Float, Half};
-use rigel_device::metal::gpu::{Binding, Buffer, Gpu, Launch};
+use rigel_device::metal::attention::{MetalAttention, tiles};
 use rigel_device::metal::level::Sdk;
-use rigel_device::metal::operation::Operation;
-use rigel_device::metal::place::Placed;
-use rigel_device::metal::product::{Path, Product, whole};
-use rigel_device::metal::software::gpu::Simulated;
+use rigel_device::metal::product::{Path, types_of};
 use rigel_device::metal::software::planted::Planted;
-use rigel_device::metal::text::Kernel;
-use rigel_device::metal::triples::Types;
-use rigel_numerics::{Format, Matrix, Operand, Recipe, Shape};
+use rigel_device::{Cache, Gemm};
+use rigel_numerics::{Matrix, Operand, Recipe, Shape, Triple};
+use std::cell::RefCell;
+use std::rc::Rc;
 
-const HEAD: usize = 32;
-/// No multiple of a tile, of the keys that are met at a time, or of a SIMD-group.
-const QUERIES: usize = 37;
-const KEYS: usize = 75;
+/// Two heads; no multiple of a tile, of the keys that are met at a time, or of a SIMD-group.
+const SHAPE: Shape = Shape { m: 150, n: 32, k: 75 };
 
-struct Attention {
-    q: Matrix,
-    k: Matrix,
-    v: Matrix,
-    scale: f32,
+/// Q, keys and then values.
+fn operands(triple: Triple) -> (Matrix, Matrix) {
+    let of = |seed, rows, which| Recipe::NearNormal.matrix(triple.a, seed, which, rows, SHAPE.n);
+    (of(1, SHAPE.m, Operand::A), of(2, 2 * SHAPE.m, Operand::B))
 }
 
-impl Attention {
-    fn drawn() -> Attention {
-        let of = |seed, rows| Recipe::NearNormal.matrix(Format::F16, seed, Operand::A, rows, HEAD);
-        Attention { q: of(1, QUERIES), k: of(2, KEYS), v: of(3, KEYS), scale: 1.0 / (HEAD as f32).sqrt() }
-    }
-
-    fn words(&self) -> Vec<u8> {
-        [(QUERIES as i32).to_le_bytes(), (KEYS as i32).to_le_bytes(), self.scale.to_le_bytes()].concat()
-    }
-
-    /// Each element of O in f64, and the sum of its weights times |v|.
-    fn reference(&self) -> Vec<(f64, f64)> {
-        let mut expected = Vec::new();
-        for row in 0..QUERIES {
-            let score = |key: usize| -> f64 {
-                let sum: f64 = (0..HEAD).map(|i| self.q.value(row, i) * self.k.value(key, i)).sum();
-                sum * f64::from(self.scale)
-            };
-            let scores: Vec<f64> = (0..KEYS).map(score).collect();
-            let greatest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let weights: Vec<f64> = scores.iter().map(|s| (s - greatest).exp()).collect();
-            let total: f64 = weights.iter().sum();
-            for i in 0..HEAD {
-                let terms = || weights.iter().enumerate().map(|(key, w)| w / total * self.v.value(key, i));
-                expected.push((terms().sum(), terms().map(f64::abs).sum()));
-            }
+/// Each element of O in f64 by its definition, and the sum of its weights times |v|.
+fn reference(a: &Matrix, b: &Matrix, scale: f64) -> Vec<(f64, f64)> {
+    let Shape { m, n, k } = SHAPE;
+    let mut expected = Vec::new();
+    for row in 0..m {
+        let first = row / k * k;
+        let score = |key: usize| scale * (0..n).map(|i| a.value(row, i) * b.value(first + key, i)).sum::<f64>();
+        let scores: Vec<f64> = (0..k).map(score).collect();
+        let greatest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let weights: Vec<f64> = scores.iter().map(|s| (s - greatest).exp()).collect();
+        let total: f64 = weights.iter().sum();
+        for i in 0..n {
+            let terms = || weights.iter().enumerate().map(|(key, w)| w / total * b.value(m + first + key, i));
+            expected.push((terms().sum(), terms().map(f64::abs).sum()));
         }
-        expected
     }
-
-    /// Elements of O that lie further from the reference than weights in half precision explain.
-    fn outside(&self, o: &[f32]) -> usize {
-        let bound = 2.0 * 2f64.powi(-11) + 1e-5;
-        let expected = self.reference();
-        assert_eq!(o.len(), expected.len());
-        o.iter().zip(expected).filter(|(found, (e, all))| (f64::from(**found) - e).abs() > bound * (1e-3 + all)).count()
-    }
+    expected
 }
 
-fn floats(bytes: &[u8]) -> Vec<f32> {
-    bytes.chunks_exact(4).map(|w| f32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect()
+fn usual() -> f64 {
+    1.0 / (SHAPE.n as f64).sqrt()
 }
 
-fn ready(gpu: &mut Simulated, kernel: Kernel, entry: &str) -> rigel_device::metal::gpu::Pipeline {
-    let language = gpu.sdk().unwrap().language();
-    let library = gpu.compile(&kernel.source(language)).unwrap_or_else(|e| panic!("{e}"));
-    gpu.pipeline(library, entry).unwrap()
-}
-
-fn fused(
-    gpu: &mut Simulated,
-    attention: &Attention,
-    kernel: Kernel,
-    entry: &str,
-    groups: u32,
-    threads: u32,
-) -> Vec<f32> {
-    let pipeline = ready(gpu, kernel, entry);
-    let bytes = [&attention.q.bytes, &attention.k.bytes, &attention.v.bytes, &vec![0xFF; QUERIES * HEAD * 4]];
-    let buffers = bytes.map(|bytes| gpu.buffer(bytes).unwrap());
-    let mut bindings: Vec<(u32, Binding)> = (0..).zip(buffers.map(whole)).collect();
-    bindings.push((4, Binding::Bytes(attention.words())));
-    gpu.launch(&Launch { pipeline, groups: [groups, 1, 1], threads, bindings }, 1).unwrap();
-    floats(&gpu.read(buffers[3]).unwrap())
-}
-
-/// Scores by a product with K transposed, softmax in a kernel of its own, and a product with V.
-fn decomposed(gpu: &mut Simulated, attention: &Attention) -> Vec<f32> {
-    let plain = Operation::new(Types::new(Half, Half, Float), 1, 1).with_tile("32x32k32s2").unwrap();
-    let products = [
-        (Operation { transpose_right: true, ..plain }, Shape::new(QUERIES, KEYS, HEAD)),
-        (plain, Shape::new(QUERIES, HEAD, KEYS)),
-    ];
-    let products = products.map(|(operation, shape)| Product { path: Path::Cooperative, operation, shape });
-    let mut buffer = |bytes: &[u8]| gpu.buffer(bytes).unwrap();
-    let [q, k, v] = [&attention.q, &attention.k, &attention.v].map(|m| buffer(&m.bytes));
-    let scores = buffer(&vec![0xFF; QUERIES * KEYS * 4]);
-    let weights = buffer(&vec![0xFF; QUERIES * KEYS * 2]);
-    let out = buffer(&vec![0xFF; QUERIES * HEAD * 4]);
-    let softmax = ready(gpu, Kernel::Softmax(Half), "softmax");
-    let bindings = vec![(0, whole(scores)), (1, whole(weights)), (2, Binding::Bytes(attention.words()))];
-    let softmax = Launch { pipeline: softmax, groups: [QUERIES as u32, 1, 1], threads: 32, bindings };
-    let mut launch = |product: &Product, buffers: [Buffer; 3]| {
-        let (kernel, entry) = product.kernel().unwrap();
-        let pipeline = ready(gpu, kernel, entry);
-        product.launch(pipeline, &Placed::of(&product.operation, product.shape), buffers)
-    };
-    let chain = [launch(&products[0], [q, k, scores]), softmax, launch(&products[1], [weights, v, out])];
-    gpu.chain(&chain, 1).unwrap();
-    floats(&gpu.read(out).unwrap())
+/// Elements that lie further from the reference than weights in the format of A explain.
+fn outside(triple: Triple, found: &[f64], expected: &[(f64, f64)]) -> usize {
+    let bound = 2.0 * rigel_numerics::bound::unit_roundoff(triple.a) + 1e-5;
+    assert_eq!(found.len(), expected.len());
+    found.iter().zip(expected).filter(|(found, (e, all))| (*found - e).abs() > bound * (1e-3 + all)).count()
 }
 
 #[test]
-fn every_form_of_attention_gives_the_reference() {
+fn every_form_on_every_path_gives_the_reference() {
     let Some(clang) = metal_host::clang_or_skip() else { return };
-    let attention = Attention::drawn();
-    let types = (Half, Float);
-    for sdk in [Sdk::V26_1, Sdk::V27_0] {
-        let mut gpu = metal_host::simulated(clang, sdk, Planted::PLAIN);
-        let head = HEAD as u32;
-        let scalar = Kernel::AttentionScalar { types, head };
-        let o = fused(&mut gpu, &attention, scalar, "attention_scalar", (QUERIES as u32).div_ceil(32), 32);
-        assert_eq!(attention.outside(&o), 0, "scalar, {sdk}");
-        for (rows, keys) in [(16, 32), (8, 16), (32, 64)] {
-            let matrix = Kernel::AttentionMatmul2d { types, head, rows, keys };
-            let o = fused(&mut gpu, &attention, matrix, "attention_matmul2d", (QUERIES as u32).div_ceil(rows), 32);
-            assert_eq!(attention.outside(&o), 0, "matrix path, {rows} rows and {keys} keys, {sdk}");
+    let mut tried = 0;
+    for (sdk, triple) in [(Sdk::V26_1, "f16,f16->f32"), (Sdk::V27_0, "bf16,bf16->f32")] {
+        let triple: Triple = triple.parse().unwrap();
+        let gpu = Rc::new(RefCell::new(metal_host::simulated(clang, sdk, Planted::PLAIN)));
+        let (a, b) = operands(triple);
+        let expected = reference(&a, &b, usual());
+        for (path, fused) in [(Path::Scalar, true), (Path::Cooperative, true), (Path::Cooperative, false)] {
+            let known = tiles(path, types_of(triple).unwrap(), fused);
+            assert!(!known.is_empty(), "{path:?} {fused}");
+            for tile in known.iter().take(3) {
+                let name = format!("{path:?} fused {fused} {tile} {triple}, header {sdk}");
+                let mut attention = MetalAttention::new(&gpu, path, triple, SHAPE, tile, fused)
+                    .unwrap_or_else(|e| panic!("{name}: {e}"));
+                attention.load().unwrap();
+                attention.bind(&a, &b).unwrap();
+                attention.poison().unwrap();
+                attention.run(2, Cache::Warm).unwrap();
+                attention.run(1, Cache::Cold).unwrap();
+                let o = attention.output().unwrap();
+                let found: Vec<f64> = (0..SHAPE.m * SHAPE.n).map(|i| o.value(i / SHAPE.n, i % SHAPE.n)).collect();
+                assert_eq!(outside(triple, &found, &expected), 0, "{name}");
+                tried += 1;
+            }
         }
-        assert_eq!(attention.outside(&decomposed(&mut gpu, &attention)), 0, "decomposed, {sdk}");
     }
+    assert_eq!(tried, 14);
+}
+
+#[test]
+fn what_is_not_there_is_refused_in_words() {
+    let Some(clang) = metal_host::clang_or_skip() else { return };
+    let gpu = Rc::new(RefCell::new(metal_host::simulated(clang, Sdk::V27_0, Planted::PLAIN)));
+    let refused = |path, triple: &str, shape, tile, fused| {
+        let made = MetalAttention::new(&gpu, path, triple.parse().unwrap(), shape, tile, fused);
+        made.map(|_| ()).unwrap_err().to_string()
+    };
+    let half = "f16,f16->f32";
+    assert!(refused(Path::Tiled, half, SHAPE, "16x16", true).contains("no fused attention"));
+    assert!(refused(Path::Cooperative, "f16,f16->f16", SHAPE, "16x32s1", true).contains("f16"));
+    assert!(refused(Path::Cooperative, half, SHAPE, "16by32", true).contains("16x32s1"));
+    assert!(refused(Path::Cooperative, half, Shape::new(100, 32, 75), "16x32s1", true).contains("100 queries"));
+    // A fixed k of a head that is no multiple of 16: the header's own words.
+    assert!(refused(Path::Cooperative, half, Shape::new(75, 24, 75), "16x32s1", true).contains("multiple of 16"));
 }
 
 #[test]
 fn the_reference_sees_what_is_wrong() {
-    let attention = Attention::drawn();
-    let right: Vec<f32> = attention.reference().iter().map(|(o, _)| *o as f32).collect();
-    assert_eq!(attention.outside(&right), 0);
-    let other = Attention { scale: 2.0 * attention.scale, ..Attention::drawn() };
-    let without_scale: Vec<f32> = other.reference().iter().map(|(o, _)| *o as f32).collect();
-    assert!(attention.outside(&without_scale) > right.len() / 2, "another scale");
-    let rows = [&right[HEAD..], &right[..HEAD]].concat();
-    assert!(attention.outside(&rows) > right.len() / 2, "rows that moved by one");
+    let triple: Triple = "f16,f16->f32".parse().unwrap();
+    let (a, b) = operands(triple);
+    let expected = reference(&a, &b, usual());
+    let values = |of: &[(f64, f64)]| of.iter().map(|(o, _)| *o).collect::<Vec<f64>>();
+    let right = values(&expected);
+    assert_eq!(outside(triple, &right, &expected), 0);
+    assert!(outside(triple, &values(&reference(&a, &b, 1.0)), &expected) > right.len() / 2, "no scale");
+    let moved = [&right[SHAPE.n..], &right[..SHAPE.n]].concat();
+    assert!(outside(triple, &moved, &expected) > right.len() / 2, "rows that moved by one");
 }

@@ -209,6 +209,10 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
         Ok(Box::new(MetalUnit::new(&self.gpu, instruction)?))
     }
 
+    fn rules(&mut self, libraries: &[std::path::PathBuf]) -> Vec<RuleAnswer> {
+        super::rules::rules(&mut *self.gpu.borrow_mut(), libraries)
+    }
+
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>) {
         self.gpu.borrow_mut().meters()
     }

@@ -8,6 +8,7 @@
 
 use crate::contract::{Description, Fault, Meter, MissingMeter, Refusal};
 use rigel_numerics::Time;
+use std::path::Path;
 
 use super::level::Sdk;
 use super::text::Source;
@@ -81,6 +82,11 @@ pub trait Gpu {
     /// # Errors
     /// The compiler's words.
     fn compile(&mut self, source: &Source) -> Result<Library, Refusal>;
+    /// Loads a library that was compiled elsewhere.
+    ///
+    /// # Errors
+    /// Why it does not load here, in the system's words.
+    fn load(&mut self, file: &Path) -> Result<Library, Refusal>;
     /// Makes a kernel of a library ready.
     ///
     /// # Errors

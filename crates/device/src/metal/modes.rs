@@ -25,6 +25,16 @@ pub enum Old {
     Mixed,
 }
 
+impl std::fmt::Display for Old {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Old::Overwritten => "overwrites",
+            Old::Added => "adds",
+            Old::Mixed => "neither everywhere",
+        })
+    }
+}
+
 /// What a mode does on both kinds of destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Semantics {

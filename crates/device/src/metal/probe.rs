@@ -1,7 +1,7 @@
 //! What do the small kernels answer: the language version that took effect, and what a slice is?
 
 use super::element::Element;
-use super::gpu::{Binding, Gpu, Launch};
+use super::gpu::{Binding, Gpu, Launch, Library};
 use super::level::Language;
 use super::product::whole;
 use super::text::Kernel;
@@ -26,7 +26,16 @@ pub struct Effective {
 /// # Errors
 /// What the compiler or the device says.
 pub fn versions(gpu: &mut dyn Gpu, language: Language) -> Result<Effective, String> {
-    let words = words_of(gpu, &Kernel::Versions, language, "versions", &[], 4)?;
+    let library = gpu.compile(&Kernel::Versions.source(language)).map_err(|e| e.to_string())?;
+    effective(gpu, library)
+}
+
+/// Asks with which version a library was compiled that holds this kernel.
+///
+/// # Errors
+/// What the device says.
+pub fn effective(gpu: &mut dyn Gpu, library: Library) -> Result<Effective, String> {
+    let words = words_of(gpu, library, "versions", 4)?;
     Ok(Effective { language: words[0], minimum_os: words[1], tensor: words[2] == 1, planes: words[3] == 1 })
 }
 
@@ -80,18 +89,10 @@ pub fn slice(gpu: &mut dyn Gpu, (columns, rows): (u32, u32), (column, row): (u32
 }
 
 /// The words that a kernel of one thread writes into buffer 0.
-fn words_of(
-    gpu: &mut dyn Gpu,
-    kernel: &Kernel,
-    language: Language,
-    entry: &str,
-    more: &[(u32, Binding)],
-    words: usize,
-) -> Result<Vec<u32>, String> {
-    let library = gpu.compile(&kernel.source(language)).map_err(|e| e.to_string())?;
+fn words_of(gpu: &mut dyn Gpu, library: Library, entry: &str, words: usize) -> Result<Vec<u32>, String> {
     let pipeline = gpu.pipeline(library, entry).map_err(|e| e.to_string())?;
     let buffer = gpu.buffer(&vec![0xFF; 4 * words]).map_err(|e| e.to_string())?;
-    let bindings = [&[(0, whole(buffer))], more].concat();
+    let bindings = vec![(0, whole(buffer))];
     let run = gpu.launch(&Launch { pipeline, groups: [1, 1, 1], threads: 1, bindings }, 1);
     let bytes = run.and_then(|_| gpu.read(buffer));
     gpu.free(buffer);

@@ -128,6 +128,9 @@ pub const MATRIX_SLOTS: u32 = 2;
 /// the same.
 pub const TENSOR_SLOTS: u32 = 32;
 
+/// Threads of a threadgroup of the attention that leaves the matrix path.
+pub const ATTENTION_THREADS: u32 = 64;
+
 /// A text to compile and the language to compile it in.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Source {
@@ -257,7 +260,10 @@ impl Kernel {
                 c.set("FRAGMENTS", u8::from(has_fragments(&operation)));
             }
             Kernel::UnitSimdGroup(types) => c.types(types),
-            Kernel::AttentionScalar { types, head } => c.attention(types, head),
+            Kernel::AttentionScalar { types, head } => {
+                c.attention(types, head);
+                c.set("THREADS", ATTENTION_THREADS);
+            }
             Kernel::AttentionMatmul2d { types, head, rows, keys } => {
                 c.attention(types, head);
                 c.set("ROWS", rows);

@@ -35,11 +35,7 @@ pub(super) struct Ceiling<'a> {
 }
 
 /// Every ceiling loop, by path and triple.
-pub(super) fn all<'a>(
-    index: &'a Index<'a>,
-    products: &[Measured<'_>],
-    evidence: &Evidence<'_>,
-) -> Vec<Ceiling<'a>> {
+pub(super) fn all<'a>(index: &'a Index<'a>, products: &[Measured<'_>], evidence: &Evidence<'_>) -> Vec<Ceiling<'a>> {
     let loops: Vec<_> = index.ceilings.iter().collect();
     let build = |(&(path, triple), variants): (&(&'a str, Triple), &'a Vec<Cell<'a>>)| {
         let mut ceiling = Ceiling::of(path, triple, variants, evidence);

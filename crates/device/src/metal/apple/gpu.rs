@@ -19,6 +19,7 @@ use objc2::sel;
 use objc2_metal::*;
 use rigel_numerics::Time;
 use std::collections::HashMap;
+use std::path::Path;
 use std::ptr::NonNull;
 
 /// Bytes of the last-level cache: the largest system-level cache of the M series known here, so that cold is cold.
@@ -253,6 +254,12 @@ impl Gpu for AppleGpu {
 
     fn compile(&mut self, source: &Source) -> Result<Library, Refusal> {
         let library = autoreleasepool(|_| compile::library(&self.device, source))?;
+        self.libraries.push(library);
+        Ok(Library(self.libraries.len() as u32 - 1))
+    }
+
+    fn load(&mut self, file: &Path) -> Result<Library, Refusal> {
+        let library = autoreleasepool(|_| compile::load(&self.device, file))?;
         self.libraries.push(library);
         Ok(Library(self.libraries.len() as u32 - 1))
     }

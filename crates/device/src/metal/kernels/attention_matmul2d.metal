@@ -1,6 +1,6 @@
 // How fast is attention in one kernel that stays on the matrix path?
 //
-// O = softmax(Q Kᵀ · scale) V over HEAD columns. One SIMD-group takes ROWS rows of Q and meets KEYS keys at a time: scores come from a
+// O = softmax(Q Kᵀ · scale) V over HEAD columns, for as many heads as there are threadgroups in y. One SIMD-group takes ROWS rows of Q and meets KEYS keys at a time: scores come from a
 // `matmul2d` and go through threadgroup memory, where the lanes turn them into weights; the sums of values stay in a cooperative
 // tensor that is scaled when a greater score comes, and its coordinates say which row an element belongs to. The last keys go to an
 // operation with dynamic k, because a fixed one reads past the end.
@@ -29,7 +29,9 @@ template <class Scope> using Rest = matmul2d<matmul2d_descriptor(ROWS, HEAD, dyn
   THREADGROUP_ARRAY float score_tile[ROWS * KEYS];
   THREADGROUP_ARRAY INPUT weight_tile[ROWS * KEYS];
   THREADGROUP_ARRAY float shrinks[ROWS], totals[ROWS], greatest[ROWS];
-  const int first = int(group.x) * ROWS;
+  const int first = int(group.x) * ROWS, head = int(group.y);
+  q += head * e.queries * HEAD, o += head * e.queries * HEAD;
+  k += head * e.keys * HEAD, v += head * e.keys * HEAD;
   Input queries(q, Pair(HEAD, e.queries)), keys(k, Pair(HEAD, e.keys)), values(v, Pair(HEAD, e.keys));
   Output out(o, Pair(HEAD, e.queries));
   Scores scores(score_tile, Pair(KEYS, ROWS));

@@ -11,12 +11,14 @@ use super::planted::{Misaligned, Planted};
 use crate::contract::{Description, Fault, Kind, Meter, MissingMeter, Refusal, Rung};
 use crate::metal::element::Element;
 use crate::metal::gpu::{Binding, Buffer, Gpu, HostTensor, Launch, Library, Pipeline};
-use crate::metal::level::Sdk;
-use crate::metal::text::Source;
+use crate::metal::level::{Language, Sdk};
+use crate::metal::metallib::Metallib;
+use crate::metal::text::{Kernel, Source};
 use crate::metal::triples::Types;
 use rigel_numerics::Time;
 use std::collections::HashMap;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// How much longer a launch takes over tensors of the host that a planted rule makes slow.
@@ -297,6 +299,25 @@ impl Gpu for Simulated {
         let (library, index) = self.known[source];
         self.texts.push((library, index, source.clone()));
         Ok(Library(self.texts.len() as u32 - 1))
+    }
+
+    /// The code of a library for Apple's GPUs is nothing that this processor runs, so its head alone is believed: a language newer
+    /// than the header's is refused, and the kernel of versions stands for the others.
+    fn load(&mut self, file: &Path) -> Result<Library, Refusal> {
+        let refused = |diagnostic| Refusal { rung: Rung::Load, diagnostic };
+        let bytes = std::fs::read(file).map_err(|e| refused(format!("{}: {e}", file.display())))?;
+        let library = Metallib::read(&bytes).map_err(|why| refused(format!("{}: {why}", file.display())))?;
+        let language = Language::LADDER.into_iter().find(|known| {
+            let (major, minor) = known.parts();
+            library.language() == Some((major as u16, minor as u16))
+        });
+        match language {
+            Some(language) if language <= self.target.sdk.language() => self.compile(&Kernel::Versions.source(language)),
+            _ => {
+                let (major, minor) = library.language().unwrap_or_default();
+                Err(refused(format!("language version {major}.{minor} is not supported on this OS")))
+            }
+        }
     }
 
     fn pipeline(&mut self, library: Library, kernel: &str) -> Result<Pipeline, Refusal> {
