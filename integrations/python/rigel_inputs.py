@@ -18,12 +18,12 @@ FLOATS = {
     "e4m3_fnuz": (1, 4, 3, 8, 0x7F), "e5m2_fnuz": (1, 5, 2, 16, 0x7F), "e2m1": (1, 2, 1, 1, 7),
     "e2m3": (1, 2, 3, 1, 31), "e3m2": (1, 3, 2, 3, 31), "e8m0": (0, 8, 0, 127, 0xFE), "ue4m3": (0, 4, 3, 7, 0x7E),
 }
-INTEGERS = {"i32": (32, True), "i8": (8, True), "u8": (8, False), "i4": (4, True), "u4": (4, False), "i2": (2, True)}
+INTEGERS = {"i32": (32, True), "i16": (16, True), "i8": (8, True), "u8": (8, False), "i4": (4, True), "u4": (4, False), "i2": (2, True)}
 RECIPES = ("uniform", "near-normal", "constant", "zeros", "small-integers", "hostile-ladder")
 LADDERS = {  # name: (log2 of the large term, rungs)
     "f64": (0, 60), "f32": (0, 32), "tf32": (0, 32), "bf16": (0, 32), "f16": (0, 24), "e5m2": (15, 31),
     "e5m2_fnuz": (15, 32), "e4m3": (8, 17), "ue4m3": (8, 17), "e4m3_fnuz": (7, 17), "e3m2": (4, 8), "e2m3": (2, 5),
-    "e2m1": (2, 3), "i32": (30, 30), "i8": (6, 6), "u8": (7, 7), "i4": (2, 2), "u4": (3, 3),
+    "e2m1": (2, 3), "i32": (30, 30), "i16": (14, 14), "i8": (6, 6), "u8": (7, 7), "i4": (2, 2), "u4": (3, 3),
 }
 WORD, G, WHOLE = (1 << 64) - 1, 0x9E3779B97F4A7C15, (1 << 32) - 2
 
@@ -95,7 +95,7 @@ def element(name, recipe, seed, operand, row, col):
         least, most = (-2, 1) if name == "i2" else (0 if unsigned else -4, 4)
         return encode(name, least + (w * (most - least + 1) >> 64), 0)
     if recipe == "near-normal":
-        wide = name in ("f64", "f32", "i32")
+        wide = name in ("f64", "f32", "i32", "i16")
         lane = 64 if wide else 21
         second = mix(w + G) if wide else None
         lanes = (w, second, mix(second + G)) if wide else (w, w >> 21, w >> 42)

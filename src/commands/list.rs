@@ -8,6 +8,7 @@ use crate::exit::{Exit, failure};
 use rigel_ledger::rows::{CacheState, Identity, name_of};
 use rigel_study::estimate::{Estimate, estimate, estimate_piece};
 use rigel_study::pieces::{Expansion, Piece};
+use std::collections::BTreeMap;
 
 /// Blocks that a warning names before the rest is counted.
 const MOST_WARNINGS: usize = 4;
@@ -78,7 +79,7 @@ fn cells(args: &PlanArgs, planned: &Planned, pieces: &[Piece]) -> anyhow::Result
     records.print(form)
 }
 
-/// One line for each piece; for people, ladders together and the whole below.
+/// One line for each piece; for people, single questions of a kind together and the whole below.
 fn estimates(args: &PlanArgs, planned: &Planned, pieces: &[Piece]) -> anyhow::Result<()> {
     let expansion = Expansion::new(&planned.plan, planned.device.as_ref());
     let Some(form) = Form::of(args.format) else {
@@ -95,8 +96,14 @@ fn estimates(args: &PlanArgs, planned: &Planned, pieces: &[Piece]) -> anyhow::Re
         };
         let (blocks, others): (Vec<Piece>, Vec<Piece>) =
             pieces.iter().cloned().partition(|piece| matches!(piece, Piece::Block { .. }));
-        if !others.is_empty() {
-            line(format!("ladders ({})", others.len()), estimate(&expansion, &others));
+        // Ladders, orders, units and meters are many: those of a kind on one line.
+        let mut kinds: BTreeMap<String, Vec<Piece>> = BTreeMap::new();
+        for piece in others {
+            let name = piece.name();
+            kinds.entry(name.split('/').next().unwrap_or_default().to_owned()).or_default().push(piece);
+        }
+        for (kind, pieces) in kinds {
+            line(format!("{kind}/… ({})", pieces.len()), estimate(&expansion, &pieces));
         }
         blocks.iter().for_each(|piece| line(piece.name(), estimate_piece(&expansion, piece)));
         line("all".into(), estimate(&expansion, pieces));

@@ -257,8 +257,18 @@ fn integer_dot_products_wrap_and_saturate_exactly() {
         let clamped = exact(a, b, c).clamp(i32::MIN.into(), i32::MAX.into());
         u64::from(clamped as i32 as u32)
     });
-    models("vpdpbusd", published("vpdpbusd"), 100_000);
-    models("vpdpbusds", published("vpdpbusds"), 100_000);
+    let words = |a: &[u64], b: &[u64], c: u64| {
+        let products = a.iter().zip(b).map(|(&x, &y)| i64::from(x as i16) * i64::from(y as i16));
+        i64::from(c as i32) + products.sum::<i64>()
+    };
+    holds("vpdpwssd", 1_000_000, |a, b, c| u64::from(words(a, b, c) as u32));
+    holds("vpdpwssds", 1_000_000, |a, b, c| {
+        let clamped = words(a, b, c).clamp(i32::MIN.into(), i32::MAX.into());
+        u64::from(clamped as i32 as u32)
+    });
+    for name in ["vpdpbusd", "vpdpbusds", "vpdpwssd", "vpdpwssds"] {
+        models(name, published(name), 100_000);
+    }
 }
 
 #[test]

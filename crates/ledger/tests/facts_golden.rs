@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use rigel_ledger::facts::{Evidence, derive};
 use rigel_ledger::rows::{CellId, CellRow, Work};
 use rigel_ledger::{FactRow, Outcome, PowerRow};
-use rigel_numerics::{Megahertz, Shape, Time};
+use rigel_numerics::{Megahertz, Recipe, Shape, Time};
 use std::fmt::Write;
 
 fn text(facts: &[FactRow]) -> String {
@@ -193,25 +193,59 @@ fn noise_is_no_plateau() {
     }
 }
 
+/// The golden run with all times of the match's ceiling loop on the path `matrix` scaled.
+fn loops_scaled(by: f64) -> Run {
+    let mut run = golden();
+    for row in run.cells.iter_mut().filter(|row| row.work == Work::Ceiling && row.triple == HALF) {
+        row.median_ns = row.median_ns.map(|median| median * by);
+        let (times, _) = run.samples.0.get_mut(&(row.cell, row.process)).unwrap();
+        times.iter_mut().for_each(|time| time.0 = (time.0 as f64 * by) as u64);
+    }
+    run
+}
+
 #[test]
 fn a_loop_that_its_own_product_outruns_is_no_ceiling() {
     // A compiler that spills the accumulators leaves a loop of even, slow variants: a plateau, and no limit of the unit.
-    let mut run = golden();
-    for row in run.cells.iter_mut().filter(|row| row.work == Work::Ceiling && row.triple == HALF) {
-        let slower = |(times, clocks): &(Vec<Time>, Vec<Megahertz>)| {
-            (times.iter().map(|time| Time(time.0 * 2)).collect(), clocks.clone())
-        };
-        row.median_ns = row.median_ns.map(|median| median * 2.0);
-        let samples = run.samples.0.get_mut(&(row.cell, row.process)).unwrap();
-        *samples = slower(samples);
-    }
+    let share = |run: &Run| -> f64 {
+        let facts = run.facts();
+        let of = facts.iter().filter(|f| f.name == "rate.of_ceiling" && f.path == "matrix" && f.triple == Some(HALF));
+        of.map(|fact| fact.value.parse::<f64>().unwrap()).fold(0.0, f64::max)
+    };
+    let reached = share(&golden());
+    let run = loops_scaled(1.3 / reached);
     let facts = run.facts();
-    let plateau = |triple| facts.iter().find(|f| f.name == "ceiling.plateau" && f.triple == Some(triple)).unwrap();
-    let refused = plateau(HALF);
-    assert_eq!(refused.value, "no");
-    assert!(refused.words.contains("% of it, so it is no limit"), "{}", refused.words);
-    assert!(!facts.iter().any(|fact| fact.name == "ceiling" && fact.triple == Some(HALF) && fact.path == "matrix"));
+    let named = |name: &str| facts.iter().find(|f| f.name == name && f.triple == Some(HALF) && f.path == "matrix");
+    assert_eq!(named("ceiling.plateau").unwrap().value, "yes");
+    let outrun = named("ceiling.outrun").unwrap();
+    assert!(outrun.words.contains("% of it, so it is no limit"), "{}", outrun.words);
+    assert!((outrun.value.parse::<f64>().unwrap() - 1.3).abs() < 0.02, "{}", outrun.value);
+    let product = CellId::of(&identity(Work::Gemm, "matrix", HALF, Some(BIG), "64x64"));
+    assert!(outrun.evidence.contains(&product.to_string()), "{}: {}", product, outrun.evidence);
+    assert!(named("ceiling").is_none() && named("rate.of_ceiling").is_none());
     assert_eq!(run.value("matrix", Some(NARROW), "verdict.acceleration"), "undecided: no ceiling");
+    // A loop that the product reaches is none that it outruns, nor one that it beats by what neighbours may differ.
+    for by in [1.0, 1.01] {
+        assert!((share(&loops_scaled(by / reached)) - by).abs() < 0.005, "{by}");
+    }
+    let asked = |change: &dyn Fn(&mut Run)| {
+        let mut run = loops_scaled(1.3 / reached);
+        change(&mut run);
+        run.facts().iter().any(|f| f.name == "ceiling.outrun")
+    };
+    assert!(asked(&|_| {}));
+    // Five processes are too few; zeros may run at another clock; one process in which the loop was as fast is a doubt.
+    assert!(!asked(&|run| run.cells.retain(|row| row.work != Work::Gemm || row.process > 0)));
+    assert!(!asked(&|run| {
+        run.cells.iter_mut().filter(|row| row.work == Work::Gemm).for_each(|row| row.recipe = Some(Recipe::Zeros));
+    }));
+    assert!(!asked(&|run| {
+        for row in run.cells.iter_mut().filter(|row| row.work == Work::Gemm && row.triple == HALF && row.process == 0) {
+            let (times, _) = run.samples.0.get_mut(&(row.cell, row.process)).unwrap();
+            times.iter_mut().for_each(|time| time.0 *= 2);
+            row.median_ns = row.median_ns.map(|median| median * 2.0);
+        }
+    }));
 }
 
 #[test]

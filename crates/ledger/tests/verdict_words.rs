@@ -129,7 +129,39 @@ fn every_acceleration_word_is_reached() {
     for (name, case, word) in table {
         let ruling = accelerated(&case, &thresholds());
         assert_eq!(ruling.word.to_string(), word, "{name}: {}", ruling.words);
+        let named = ruling.words.contains("withheld by its states: ");
+        assert_eq!(named, word == "undecided: clock states", "{name}: {}", ruling.words);
     }
+}
+
+#[test]
+fn the_states_that_withhold_a_word_are_named_and_only_where_it_is_withheld() {
+    let (fast, wide) = (ratio(1.6, 1.8), ratio(1.4, 1.8));
+    let of = |ours, ratio, low, high| StatePair { ours, ..pair(ratio, low, high) };
+    let differ = States::Unmatched(vec![of(0, Some(fast), 1.6, 1.7), of(1, None, 1.1, 1.3)]);
+    let agree = States::Unmatched(vec![of(0, Some(fast), 1.6, 1.7), of(1, None, 1.6, 1.9)]);
+    let said = |time, states_of| accelerated(&states(time, states_of), &thresholds()).words;
+    let words = said(fast, differ);
+    assert!(words.ends_with("withheld by its states: 0:0 above 1.5, 1:0 below 1.5, all together above 1.5"), "{words}");
+    let words = said(wide, agree);
+    assert!(words.ends_with("0:0 above 1.5, 1:0 above 1.5, all together on both sides of 1.5"), "{words}");
+    let words = said(fast, matched(None, vec![]));
+    assert!(words.ends_with("withheld by its states: too few processes show one on both sides"), "{words}");
+
+    // A word that is given is not withheld.
+    let product = |name: &str, comparison| RivalCase { name: name.into(), share: Some(0.9), comparison };
+    let against = |products| BaselineCase::Present { subject: "tiled f16,f16->f32".into(), products };
+    let mixed = || {
+        let pairs = vec![of(0, Some(ratio(1.2, 1.3)), 1.2, 1.3), of(1, None, 0.9, 0.91)];
+        Comparison { time: ratio(1.2, 1.3), cycles: None, states: States::Unmatched(pairs) }
+    };
+    let ruling = win(&[(Baseline::B, against(vec![product("2048", mixed())]))], &thresholds());
+    assert_eq!(ruling.word, Win::Undecided(Doubt::ClockStates));
+    assert!(ruling.words.contains("B 2048 withheld by its states: 0:0 above 1.1, 1:0 below 1.1"), "{}", ruling.words);
+    let lost = vec![product("2048", mixed()), product("1024", plain(0.8, 0.9))];
+    let ruling = win(&[(Baseline::B, against(lost))], &thresholds());
+    assert_eq!(ruling.word, Win::No);
+    assert!(!ruling.words.contains("withheld"), "{}", ruling.words);
 }
 
 #[test]

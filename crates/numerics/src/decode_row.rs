@@ -45,6 +45,7 @@ pub fn decode_span(format: Format, row: &[u8], first: usize, out: &mut [f64]) {
         Format::I32 => fill(bytes, out, |b| f64::from(i32::from_le_bytes(*b))),
         Format::Bf16 => fill(bytes, out, |b| f64::from(f32::from_bits(u32::from(u16::from_le_bytes(*b)) << 16))),
         Format::F16 => fill(bytes, out, |b| decode_f16(u16::from_le_bytes(*b))),
+        Format::I16 => fill(bytes, out, |b| f64::from(i16::from_le_bytes(*b))),
         Format::I8 => fill(bytes, out, |b: &[u8; 1]| f64::from(b[0] as i8)),
         Format::U8 => fill(bytes, out, |b: &[u8; 1]| f64::from(b[0])),
         _ => {

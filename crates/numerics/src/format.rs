@@ -42,6 +42,8 @@ pub enum Format {
     Ue4m3,
     /// Two's complement, 32 bits: the output of integer products.
     I32,
+    /// Two's complement, 16 bits: operands of `vpdpwssd`.
+    I16,
     /// Two's complement, 8 bits.
     I8,
     /// Unsigned, 8 bits.
@@ -84,7 +86,7 @@ pub struct Floating {
 
 impl Format {
     /// Every format, in the order of their declaration.
-    pub const ALL: [Format; 20] = [
+    pub const ALL: [Format; 21] = [
         Format::F64,
         Format::F32,
         Format::Tf32,
@@ -100,6 +102,7 @@ impl Format {
         Format::E8m0,
         Format::Ue4m3,
         Format::I32,
+        Format::I16,
         Format::I8,
         Format::U8,
         Format::I4,
@@ -125,6 +128,7 @@ impl Format {
             Format::E8m0 => "e8m0",
             Format::Ue4m3 => "ue4m3",
             Format::I32 => "i32",
+            Format::I16 => "i16",
             Format::I8 => "i8",
             Format::U8 => "u8",
             Format::I4 => "i4",
@@ -138,7 +142,7 @@ impl Format {
         match self {
             Format::F64 => 64,
             Format::F32 | Format::Tf32 | Format::I32 => 32,
-            Format::F16 | Format::Bf16 => 16,
+            Format::F16 | Format::Bf16 | Format::I16 => 16,
             Format::E4m3 | Format::E5m2 | Format::E4m3Fnuz | Format::E5m2Fnuz => 8,
             Format::E8m0 | Format::Ue4m3 | Format::I8 | Format::U8 => 8,
             Format::E2m3 | Format::E3m2 => 6,
@@ -173,7 +177,7 @@ impl Format {
             Format::E3m2 => f(1, 3, 2, 3, Specials::None),
             Format::E8m0 => f(0, 8, 0, 127, Specials::AllOnesNan),
             Format::Ue4m3 => f(0, 4, 3, 7, Specials::AllOnesNan),
-            Format::I32 | Format::I8 | Format::U8 | Format::I4 | Format::U4 | Format::I2 => None,
+            Format::I32 | Format::I16 | Format::I8 | Format::U8 | Format::I4 | Format::U4 | Format::I2 => None,
         }
     }
 
@@ -188,6 +192,7 @@ impl Format {
             Some(f) => f.fraction_bits + 1,
             None => match self {
                 Format::I32 => 31,
+                Format::I16 => 15,
                 Format::I8 => 7,
                 Format::U8 => 8,
                 Format::I4 => 3,
@@ -207,7 +212,7 @@ impl fmt::Display for Format {
 /// A format name that is not one of [`Format::ALL`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown format `{0}`; known: f64 f32 tf32 f16 bf16 e4m3 e5m2 e4m3_fnuz e5m2_fnuz e2m1 e2m3 e3m2 e8m0 ue4m3 i32 i8 u8 i4 u4 i2"
+    "unknown format `{0}`; known: f64 f32 tf32 f16 bf16 e4m3 e5m2 e4m3_fnuz e5m2_fnuz e2m1 e2m3 e3m2 e8m0 ue4m3 i32 i16 i8 u8 i4 u4 i2"
 )]
 pub struct UnknownFormat(pub String);
 

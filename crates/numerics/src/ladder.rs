@@ -35,6 +35,7 @@ impl Ladder {
             Format::E2m3 => (2, 5),
             Format::E2m1 => (2, 3),
             Format::I32 => (30, 30),
+            Format::I16 => (14, 14),
             Format::I8 => (6, 6),
             Format::U8 => (7, 7),
             Format::I4 => (2, 2),

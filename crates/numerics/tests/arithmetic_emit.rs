@@ -19,7 +19,7 @@ fn published(name: &str) -> Model {
 }
 
 /// Aligned fused sums, trees, two-stage sums, FMA chains, compositions, block-scaled forms, integers.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "hopper wgmma f16 to f32",
     "hopper wgmma e4m3 to f32, floored",
     "volta f16 to f16",
@@ -29,6 +29,7 @@ const NAMES: [&str; 12] = [
     "vdpbf16ps",
     "vpdpbusds",
     "vpdpbusd",
+    "vpdpwssds",
     "cdna2 f16 to f32",
     "cdna3 f16 to f32",
     "cdna3 fp8 to f32",

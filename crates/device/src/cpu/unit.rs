@@ -12,8 +12,6 @@
 //!
 //! **MXCSR** stays as the process has it; Rust leaves it as the system sets it up: to nearest even, subnormals kept,
 //! exceptions masked. `vdpbf16ps` neither reads nor writes it, integer instructions have no use for it.
-//!
-//! **Left out**: `vpdpwssd`, because its operands are 16-bit integers, for which `rigel-numerics` has no format.
 
 use super::detect;
 use super::path::Path;
@@ -43,6 +41,10 @@ pub enum Instruction {
     DotU8I8,
     /// `vpdpbusds` on zmm registers: saturates.
     DotU8I8Saturating,
+    /// `vpdpwssd` on zmm registers: wraps.
+    DotI16,
+    /// `vpdpwssds` on zmm registers: saturates.
+    DotI16Saturating,
 }
 
 use Instruction::*;
@@ -51,11 +53,23 @@ const F64: Triple = Triple::new(Format::F64, Format::F64, Format::F64);
 const F32: Triple = Triple::new(Format::F32, Format::F32, Format::F32);
 const BF16: Triple = Triple::new(Format::Bf16, Format::Bf16, Format::F32);
 const U8I8: Triple = Triple::new(Format::U8, Format::I8, Format::I32);
+const I16: Triple = Triple::new(Format::I16, Format::I16, Format::I32);
 
 impl Instruction {
     /// Every instruction, in the order in which the device lists them.
-    pub const ALL: [Instruction; 9] =
-        [MulAddF32, MulAddF64, FmaF32, FmaF64, WideFmaF32, WideFmaF64, DotBf16, DotU8I8, DotU8I8Saturating];
+    pub const ALL: [Instruction; 11] = [
+        MulAddF32,
+        MulAddF64,
+        FmaF32,
+        FmaF64,
+        WideFmaF32,
+        WideFmaF64,
+        DotBf16,
+        DotU8I8,
+        DotU8I8Saturating,
+        DotI16,
+        DotI16Saturating,
+    ];
 
     /// The stable name of the unit. Of instructions that exist in several widths the zmm form says so.
     pub const fn name(self) -> &'static str {
@@ -69,17 +83,19 @@ impl Instruction {
             DotBf16 => "vdpbf16ps",
             DotU8I8 => "vpdpbusd",
             DotU8I8Saturating => "vpdpbusds",
+            DotI16 => "vpdpwssd",
+            DotI16Saturating => "vpdpwssds",
         }
     }
 
-    /// The path whose products rest on it. `vpdpbusds` serves none; it stands beside its wrapping sibling.
+    /// The path whose products rest on it. `vpdpbusds` and those of 16-bit integers serve none; they stand beside their sibling.
     pub const fn path(self) -> Path {
         match self {
             MulAddF32 | MulAddF64 => Path::Tiled,
             FmaF32 | FmaF64 => Path::Avx2Fma,
             WideFmaF32 | WideFmaF64 => Path::Avx512Fma,
             DotBf16 => Path::Avx512Bf16,
-            DotU8I8 | DotU8I8Saturating => Path::Avx512Vnni,
+            DotU8I8 | DotU8I8Saturating | DotI16 | DotI16Saturating => Path::Avx512Vnni,
         }
     }
 
@@ -90,6 +106,7 @@ impl Instruction {
             MulAddF64 | FmaF64 | WideFmaF64 => F64,
             DotBf16 => BF16,
             DotU8I8 | DotU8I8Saturating => U8I8,
+            DotI16 | DotI16Saturating => I16,
         }
     }
 
@@ -119,7 +136,7 @@ impl Instruction {
             FmaF32 | FmaF64 => &["avx", "fma"],
             WideFmaF32 | WideFmaF64 => &["avx512f"],
             DotBf16 => &["avx512f", "avx512bf16"],
-            DotU8I8 | DotU8I8Saturating => &["avx512f", "avx512vnni"],
+            DotU8I8 | DotU8I8Saturating | DotI16 | DotI16Saturating => &["avx512f", "avx512vnni"],
         }
     }
 
@@ -148,6 +165,8 @@ impl Instruction {
             DotBf16 => ("instruction VDPBF16PS", "zmm"),
             DotU8I8 => ("instruction VPDPBUSD", "zmm"),
             DotU8I8Saturating => ("instruction VPDPBUSDS", "zmm"),
+            DotI16 => ("instruction VPDPWSSD", "zmm"),
+            DotI16Saturating => ("instruction VPDPWSSDS", "zmm"),
         };
         format!("{}, {instructions}, on {register} registers", super::offers::REFERENCE)
     }

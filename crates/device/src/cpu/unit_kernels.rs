@@ -69,6 +69,14 @@ instruction!(
     /// The same, saturating.
     vpdpbusds, "avx512f,avx512vnni", zmm_reg, 64, "vmovups", ["vpdpbusds {z}, {x}, {y}"]
 );
+instruction!(
+    /// Pairs of 16-bit integers.
+    vpdpwssd, "avx512f,avx512vnni", zmm_reg, 64, "vmovups", ["vpdpwssd {z}, {x}, {y}"]
+);
+instruction!(
+    /// The same, saturating.
+    vpdpwssds, "avx512f,avx512vnni", zmm_reg, 64, "vmovups", ["vpdpwssds {z}, {x}, {y}"]
+);
 
 /// Executes an instruction on registers that follow each other, as many as there are of all three; `c` becomes D.
 ///
@@ -96,5 +104,7 @@ pub unsafe fn execute(instruction: Instruction, a: &[u8], b: &[u8], c: &mut [u8]
         Instruction::DotBf16 => each!(vdpbf16ps),
         Instruction::DotU8I8 => each!(vpdpbusd),
         Instruction::DotU8I8Saturating => each!(vpdpbusds),
+        Instruction::DotI16 => each!(vpdpwssd),
+        Instruction::DotI16Saturating => each!(vpdpwssds),
     }
 }

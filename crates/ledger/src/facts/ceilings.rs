@@ -10,6 +10,7 @@ use crate::rows::{CellId, FactRow, Probe};
 use crate::statistics::ratio_median;
 use rayon::prelude::*;
 use rigel_numerics::Triple;
+use std::fmt;
 
 /// A variant of a ceiling loop that counts.
 struct Variant<'a> {
@@ -32,6 +33,23 @@ pub(super) struct Ceiling<'a> {
     plateau: String,
     /// For comparisons; only of an accepted ceiling.
     pub(super) side: Option<Side<'a>>,
+    /// The product that showed it to be no limit, though it stands on a plateau.
+    outrun: Option<Outrun>,
+}
+
+/// A product that is faster than the loop of its own path and triple.
+struct Outrun {
+    /// Its rate over that of the loop.
+    share: f64,
+    product: String,
+    /// Its cells and those of the loop and its neighbours.
+    evidence: Vec<CellId>,
+}
+
+impl fmt::Display for Outrun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} runs at {:.1} % of it, so it is no limit", self.product, self.share * 100.0)
+    }
 }
 
 /// Every ceiling loop, by path and triple.
@@ -39,7 +57,7 @@ pub(super) fn all<'a>(index: &'a Index<'a>, products: &[Measured<'_>], evidence:
     let loops: Vec<_> = index.ceilings.iter().collect();
     let build = |(&(path, triple), variants): (&(&'a str, Triple), &'a Vec<Cell<'a>>)| {
         let mut ceiling = Ceiling::of(path, triple, variants, evidence);
-        ceiling.refuse_if_outrun(products, evidence);
+        ceiling.ask_products(products, evidence);
         ceiling
     };
     loops.into_par_iter().map(build).collect()
@@ -64,7 +82,7 @@ impl<'a> Ceiling<'a> {
         let Some(top) = variants.first().map(|variant| variant.speed) else {
             let whys: Vec<&str> = cells.iter().filter_map(|cell| cell.excluded.as_deref()).collect();
             let refused = format!("no variant counts: {}", whys.first().unwrap_or(&"none was timed"));
-            return Ceiling { path, triple, best: None, plateau: refused.clone(), refused, side: None };
+            return Ceiling { path, triple, best: None, plateau: refused.clone(), refused, side: None, outrun: None };
         };
         let level = |variant: &Variant<'_>| {
             let around = neighbours(variant, &variants);
@@ -97,23 +115,30 @@ impl<'a> Ceiling<'a> {
         };
         let side = found.map(|_| side(chosen, &around, evidence));
         let best = Some(variants.swap_remove(found.unwrap_or(0)));
-        Ceiling { path, triple, best, refused, plateau, side }
+        Ceiling { path, triple, best, refused, plateau, side, outrun: None }
     }
 
     /// Takes back the acceptance of a loop that a product of its own path and triple outruns: what is slower than a whole
-    /// product is no limit of the unit, whatever its plateau. Apart means that the intervals are, and by more than
-    /// neighbours on a plateau may differ.
-    pub(super) fn refuse_if_outrun(&mut self, products: &[Measured<'_>], evidence: &Evidence<'_>) {
-        let Some(side) = self.best_side() else { return };
+    /// product is no limit of the unit, whatever its plateau.
+    ///
+    /// The slowest process of the product must be faster than the fastest one of the loop, by more than neighbours on a plateau
+    /// may differ; of two equal rates over six processes each that happens once in 924 even without the margin. Zeros and
+    /// constants are not asked: they may run at another clock. Without readable clocks nor is what shows several modes.
+    fn ask_products(&mut self, products: &[Measured<'_>], evidence: &Evidence<'_>) {
+        let (Some(limit), Some(plateau)) = (self.best_side(), &self.side) else { return };
         let own = |product: &&Measured<'_>| product.product.path == self.path && product.product.triple == self.triple;
-        let share = |product: &Measured<'_>| {
-            let (rate, limit) = product.side.as_ref()?.beside(&side)?;
-            let apart = rate.low > limit.high && rate.low > limit.low * (1.0 + evidence.plan.thresholds.plateau);
-            Some((product.side.as_ref()?.share_of(&side)?, product.name())).filter(|_| apart)
+        let outrun = |product: &Measured<'_>| {
+            let side = product.side.as_ref()?;
+            let steady = side.modes.is_empty() && plateau.modes.is_empty();
+            let apart = side.slowest_over_fastest(&limit, steady)? > 1.0 + evidence.plan.thresholds.plateau;
+            let share = side.share_of(&limit)?;
+            let evidence = side.evidence.iter().chain(&plateau.evidence).copied().collect();
+            apart.then(|| Outrun { share, product: product.name(), evidence })
         };
-        let fastest = products.iter().filter(own).filter_map(share).max_by(|a, b| a.0.total_cmp(&b.0));
-        if let Some((share, name)) = fastest {
-            self.refused = format!("{name} runs at {:.0} % of it, so it is no limit", share * 100.0);
+        let asked = products.iter().filter(own).filter(|product| product.can_decide());
+        self.outrun = asked.filter_map(outrun).max_by(|a, b| a.share.total_cmp(&b.share));
+        if let Some(outrun) = &self.outrun {
+            self.refused = outrun.to_string();
             self.side = None;
         }
     }
@@ -141,6 +166,13 @@ impl<'a> Ceiling<'a> {
             Some(side) => side.evidence.clone(),
             None => self.best.iter().map(|best| best.cell.id).collect(),
         };
+        if let Some(outrun) = &self.outrun {
+            let plateau = subject.word("ceiling.plateau", "yes", self.plateau.clone(), &outrun.evidence);
+            return vec![
+                plateau,
+                subject.number("ceiling.outrun", (outrun.share, ""), None, outrun.to_string(), &outrun.evidence),
+            ];
+        }
         let yes = if self.refused.is_empty() { "yes" } else { "no" };
         let words = match self.refusal() {
             Some(why) if why != self.plateau => format!("{}; {why}", self.plateau),

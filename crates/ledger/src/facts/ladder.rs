@@ -11,7 +11,7 @@ use super::row::Subject;
 use super::verdicts::Acceleration;
 use crate::provenance::OfferRecord;
 use crate::rows::{CellId, CellRow, FactRow, Outcome, Probe};
-use crate::verdict::{Band, Standing};
+use crate::verdict::{Band, Comparison, Doubt, Standing};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -145,7 +145,7 @@ fn right(rows: &[&CellRow], evidence: &Evidence<'_>, absent: Option<&str>) -> (A
     (Answer::Yes, counted)
 }
 
-/// `yes` when the interval of every ratio that may decide lies wholly above 1.
+/// `yes` when every comparison that may decide lies wholly above 1, in every clock state; `not tried` where one is in doubt.
 fn faster<'a>(bench: &Bench<'a>, (path, triple): Pair<'a>) -> (Answer, String, Vec<CellId>) {
     if triple == bench.plan.matches.triple {
         return (Answer::NotTried, "it is the match".to_owned(), Vec::new());
@@ -157,21 +157,22 @@ fn faster<'a>(bench: &Bench<'a>, (path, triple): Pair<'a>) -> (Answer, String, V
     let share = bench.plan.thresholds.ceiling_share;
     let decides = |share_of: Option<f64>| matches!(Standing::of(share_of, share), Standing::Decides { .. });
     let products = case.products.iter().filter(|product| decides(product.share));
-    let ratios: Vec<_> = products
-        .map(|product| (product.name.as_str(), product.comparison.time))
-        .chain(case.ceiling.iter().map(|comparison| ("ceiling", comparison.time)))
+    let compared: Vec<(&str, &Comparison)> = products
+        .map(|product| (product.name.as_str(), &product.comparison))
+        .chain(case.ceiling.iter().map(|comparison| ("ceiling", comparison)))
         .collect();
-    if ratios.is_empty() {
+    if compared.is_empty() {
         let why = case.ceiling.err().unwrap_or_else(|| "nothing to compare".to_owned());
         return (Answer::NotTried, format!("no deciding ratio: {why}"), evidence);
     }
-    let bands: Vec<_> = ratios.iter().map(|(_, ratio)| ratio.band(1.0)).collect();
-    let words: Vec<String> = ratios.iter().map(|(name, ratio)| format!("{name} {ratio}")).collect();
+    let words: Vec<String> = compared.iter().map(|(name, comparison)| format!("{name} {comparison}")).collect();
     let words = words.join("; ");
-    let wholly_above = |ratio: &crate::verdict::Ratio| ratio.decisive.is_some_and(|interval| interval.low > 1.0);
-    if bands.iter().any(Result::is_err) {
-        return (Answer::NotTried, format!("{words}; too few processes"), evidence);
-    }
-    let yes = bands.iter().all(|band| *band == Ok(Band::Above)) && ratios.iter().all(|(_, ratio)| wholly_above(ratio));
+    let bands: Result<Vec<Band>, Doubt> = compared.iter().map(|(_, comparison)| comparison.band(1.0)).collect();
+    let bands = match bands {
+        Ok(bands) => bands,
+        Err(doubt) => return (Answer::NotTried, format!("{words}; {doubt}"), evidence),
+    };
+    let wholly_above = |comparison: &Comparison| comparison.ranges().iter().all(|&(low, _)| low > 1.0);
+    let yes = bands.iter().all(|band| *band == Band::Above) && compared.iter().all(|(_, c)| wholly_above(c));
     (if yes { Answer::Yes } else { Answer::No }, words, evidence)
 }

@@ -10,7 +10,8 @@
 //! | `rung.advertised` `rung.compiles` `rung.loads` `rung.runs` `rung.right` `rung.faster` | path, triple | `yes`, `no` or `not tried`; the reason in words |
 //! | `ceiling` | path, triple | rate of the accepted ceiling loop, `op/s` |
 //! | `ceiling.per_clock` | path, triple | the same per core-clock cycle over all cores, `op/cycle` |
-//! | `ceiling.plateau` | path, triple | `yes` or `no`: whether neighbours in parallelism agree and no product outruns it |
+//! | `ceiling.plateau` | path, triple | `yes` or `no`: whether neighbours in parallelism agree |
+//! | `ceiling.outrun` | path, triple | rate of a product ÷ rate of the loop of its own path and triple, which is no ceiling then |
 //! | `ceiling.of_stated` | path, triple | measured ÷ stated limit |
 //! | `rate` | path, triple, shape, recipe, cache | operations per second of the best launch tile, `op/s` |
 //! | `rate.per_clock` | the same | `op/cycle` |

@@ -184,14 +184,16 @@ impl<'a> Bench<'a> {
         };
         let matched = self.plan.matches.triple;
         let (ours, _) = side(self.ceiling(path, triple), "the candidate")?;
+        let of_match = || self.ceilings.iter().filter(|ceiling| ceiling.triple == matched);
+        let accepted = of_match().filter(|ceiling| ceiling.side.is_some());
         let other = match path_has_match {
             true => self.ceiling(path, matched),
-            false => self
-                .ceilings
-                .iter()
-                .filter(|ceiling| ceiling.triple == matched && ceiling.side.is_some())
-                .max_by(|a, b| a.rate().unwrap_or(0.0).total_cmp(&b.rate().unwrap_or(0.0))),
+            false => accepted.max_by(|a, b| a.rate().unwrap_or(0.0).total_cmp(&b.rate().unwrap_or(0.0))),
         };
+        let reasons: Vec<String> = of_match().filter_map(|c| Some(format!("{}: {}", c.path, c.refusal()?))).collect();
+        if other.is_none() && !reasons.is_empty() {
+            return Err(format!("the match has no accepted ceiling on any path ({})", reasons.join(", ")));
+        }
         let (theirs, other_path) = side(other, "the match")?;
         let compared = compare(ours, theirs).ok_or("the two ceilings have no process in common")?;
         if !compared.same_block {

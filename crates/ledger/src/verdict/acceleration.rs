@@ -70,11 +70,11 @@ pub fn accelerated(case: &AccelerationCase, thresholds: &Thresholds) -> Ruling<A
         }
         MatchedBy::Nothing => clauses.push("the match counts on no path of this device".to_owned()),
     }
-    let mut deciding: Vec<&Comparison> = Vec::new();
+    let mut deciding: Vec<(&str, &Comparison)> = Vec::new();
     match &case.ceiling {
         Ok(comparison) => {
             clauses.push(format!("ceiling {comparison}"));
-            deciding.push(comparison);
+            deciding.push(("ceiling", comparison));
         }
         Err(why) => clauses.push(format!("no ceiling ratio: {why}")),
     }
@@ -83,7 +83,7 @@ pub fn accelerated(case: &AccelerationCase, thresholds: &Thresholds) -> Ruling<A
         let standing = Standing::of(product.share, thresholds.ceiling_share);
         clauses.push(format!("{} {} ({standing})", product.name, product.comparison));
         match standing {
-            Standing::Decides { .. } => deciding.push(&product.comparison),
+            Standing::Decides { .. } => deciding.push((&product.name, &product.comparison)),
             Standing::Bound { .. } => {}
             Standing::NoCeiling => unknown_share = true,
         }
@@ -112,13 +112,21 @@ pub fn accelerated(case: &AccelerationCase, thresholds: &Thresholds) -> Ruling<A
 
 fn decide(
     case: &AccelerationCase,
-    deciding: &[&Comparison],
+    deciding: &[(&str, &Comparison)],
     thresholds: &Thresholds,
     clauses: &mut Vec<String>,
 ) -> Acceleration {
-    let band = match unanimous(deciding.iter().map(|comparison| comparison.band(thresholds.accelerated))) {
+    let band = match unanimous(deciding.iter().map(|(_, comparison)| comparison.band(thresholds.accelerated))) {
         Ok(band) => band,
-        Err(doubt) => return Acceleration::Undecided(doubt),
+        Err(doubt) => {
+            if doubt == Doubt::ClockStates {
+                let withheld = |(name, comparison): &(&str, &Comparison)| {
+                    Some(format!("{name} {}", comparison.withheld(thresholds.accelerated)?))
+                };
+                clauses.extend(deciding.iter().filter_map(withheld));
+            }
+            return Acceleration::Undecided(doubt);
+        }
     };
     if band == Band::Above {
         return Acceleration::Accelerated;
@@ -133,7 +141,7 @@ fn decide(
         clauses.extend(signs.iter().map(|sign| format!("sign of emulation: {sign}")));
         return Acceleration::Emulated;
     }
-    let ranges: Vec<(f64, f64)> = deciding.iter().flat_map(|comparison| comparison.ranges()).collect();
+    let ranges: Vec<(f64, f64)> = deciding.iter().flat_map(|(_, comparison)| comparison.ranges()).collect();
     let [least, most] = thresholds.same;
     if ranges.iter().all(|&(low, high)| low >= least && high <= most) {
         Acceleration::SameRate

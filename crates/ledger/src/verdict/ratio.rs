@@ -181,6 +181,31 @@ impl Comparison {
         }
     }
 
+    /// On which side of a threshold each state lies, and all together, in words; `None` unless [`Comparison::band`] is
+    /// [`Doubt::ClockStates`].
+    pub fn withheld(&self, threshold: f64) -> Option<String> {
+        if self.band(threshold) != Err(Doubt::ClockStates) {
+            return None;
+        }
+        let (pairs, whole) = match &self.states {
+            States::One => return None,
+            States::Matched { inside, pairs } => (pairs, inside.and_then(|inside| inside.decisive)),
+            States::Unmatched(pairs) => (pairs, self.time.decisive),
+        };
+        let Some(whole) = whole else {
+            return Some("withheld by its states: too few processes show one on both sides".to_owned());
+        };
+        let side = |(low, high)| match Band::of(low, high, threshold) {
+            Band::Below => "below",
+            Band::Across => "on both sides of",
+            Band::Above => "above",
+        };
+        let pair = |pair: &StatePair| format!("{}:{} {} {threshold}", pair.ours, pair.theirs, side(pair.range()));
+        let together = format!("all together {} {threshold}", side((whole.low, whole.high)));
+        let all: Vec<String> = pairs.iter().map(pair).chain([together]).collect();
+        Some(format!("withheld by its states: {}", all.join(", ")))
+    }
+
     /// Low and high end of everything that [`Comparison::band`] looks at.
     pub fn ranges(&self) -> Vec<(f64, f64)> {
         let ends = |ratio: &Ratio| ratio.decisive.map(|interval| (interval.low, interval.high));

@@ -47,6 +47,7 @@ pub fn win(cases: &[(Baseline, BaselineCase)], thresholds: &Thresholds) -> Rulin
     let mut lost = false;
     let mut present = false;
     let mut itself = Vec::new();
+    let mut withheld_by = Vec::new();
     for (baseline, case) in cases {
         let (subject, products) = match case {
             BaselineCase::Itself => {
@@ -78,7 +79,11 @@ pub fn win(cases: &[(Baseline, BaselineCase)], thresholds: &Thresholds) -> Rulin
                 Ok(Band::Above) => {}
                 Ok(Band::Below) => lost = true,
                 Ok(Band::Across) => raise(&mut doubt, Doubt::Straddles),
-                Err(new) => raise(&mut doubt, new),
+                Err(new) => {
+                    let withheld = product.comparison.withheld(thresholds.win);
+                    withheld_by.extend(withheld.map(|why| format!("{baseline} {} {why}", product.name)));
+                    raise(&mut doubt, new);
+                }
             }
         }
         if decides {
@@ -96,6 +101,9 @@ pub fn win(cases: &[(Baseline, BaselineCase)], thresholds: &Thresholds) -> Rulin
         (true, false, Some(doubt)) => Win::Undecided(doubt),
         (true, false, None) => Win::Over(over),
     };
+    if word == Win::Undecided(Doubt::ClockStates) {
+        clauses.extend(withheld_by);
+    }
     Ruling { word, words: clauses.join("; ") }
 }
 
