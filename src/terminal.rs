@@ -53,7 +53,7 @@ pub fn width() -> Option<usize> {
 /// A text in lines of the terminal's width, all but the first set in by `indent` characters; one line in a pipe.
 pub fn wrapped(text: &str, indent: usize) -> String {
     let room = width().map_or(usize::MAX, |width| width.saturating_sub(indent).max(20));
-    rigel_report::columns::wrap(text, room).join(&format!("\n{}", " ".repeat(indent)))
+    rigel_report::columns::wrap(&rigel_report::seen(text), room).join(&format!("\n{}", " ".repeat(indent)))
 }
 
 static CHOICE: AtomicU8 = AtomicU8::new(0);

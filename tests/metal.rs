@@ -82,7 +82,8 @@ fn fused_products_and_single_units_go_through_runs() {
     }
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("fusion");
-    let arguments = ["--device", "metal-sim", "--preset", "fusion", "--axis", "shape=64", "--axis", "triple=f16,f16->f32"];
+    let arguments =
+        ["--device", "metal-sim", "--preset", "fusion", "--axis", "shape=64", "--axis", "triple=f16,f16->f32"];
     let output = run(&out, &arguments);
     assert!(output.status.success(), "{}", stdout(&output));
     both_verifiers_agree(&out);

@@ -73,8 +73,23 @@ fn rows(out: &Path) -> Vec<[String; 6]> {
 fn every_xcode_is_tried_in_every_combination_and_refusals_are_kept_word_for_word() {
     let mac = Mac::new();
     let (old, new) = (built((26, 0), "versions", (4, 0)), built((27, 0), "versions", (4, 1)));
-    let older = mac.xcode("Xcode-26.5", &[("version", b"Xcode 26.5\nBuild version 17F"), ("compiler", b"Apple metal version 32023.883"), ("metal4.0-26.0", &old)]);
-    let newer = mac.xcode("Xcode-27", &[("version", b"Xcode 27.0"), ("compiler", b"Apple metal version 32023.921"), ("metal4.1-27.0", &new), ("metal4.0-26.0", &old)]);
+    let older = mac.xcode(
+        "Xcode-26.5",
+        &[
+            ("version", b"Xcode 26.5\nBuild version 17F"),
+            ("compiler", b"Apple metal version 32023.883"),
+            ("metal4.0-26.0", &old),
+        ],
+    );
+    let newer = mac.xcode(
+        "Xcode-27",
+        &[
+            ("version", b"Xcode 27.0"),
+            ("compiler", b"Apple metal version 32023.921"),
+            ("metal4.1-27.0", &new),
+            ("metal4.0-26.0", &old),
+        ],
+    );
     let bare = mac.xcode("Xcode-bare", &[("version", b"Xcode 26.0"), ("words", b"error: cannot execute tool 'metal' due to missing Metal Toolchain; use: xcodebuild -downloadComponent MetalToolchain")]);
     let out = mac.dir.path().join("libraries");
     let output = mac.emit(&[&older, &newer, &bare], &out);
@@ -99,7 +114,17 @@ fn every_xcode_is_tried_in_every_combination_and_refusals_are_kept_word_for_word
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("metal-runs");
     let asked = |device: &str| {
         let mut command = rigel();
-        command.env("RIGEL_CACHE", &cache).args(["devices", "--device", device, "--format", "csv", "--rules", "--libraries", &new, &old]);
+        command.env("RIGEL_CACHE", &cache).args([
+            "devices",
+            "--device",
+            device,
+            "--format",
+            "csv",
+            "--rules",
+            "--libraries",
+            &new,
+            &old,
+        ]);
         command.output().unwrap()
     };
     let before = asked("metal-sim:26.5");
@@ -109,7 +134,10 @@ fn every_xcode_is_tried_in_every_combination_and_refusals_are_kept_word_for_word
     }
     let line = |output: &std::process::Output, file: &str| {
         let text = stdout(output);
-        text.lines().find(|line| line.contains(file)).unwrap_or_else(|| panic!("{file}: {text}{}", stderr(output))).to_owned()
+        text.lines()
+            .find(|line| line.contains(file))
+            .unwrap_or_else(|| panic!("{file}: {text}{}", stderr(output)))
+            .to_owned()
     };
     assert!(line(&before, &new).contains("refused: language not on this system"), "{}", line(&before, &new));
     assert!(line(&before, &new).contains("language version 4.1 is not supported on this OS"));

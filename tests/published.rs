@@ -40,7 +40,10 @@ fn a_planted_device_is_held_against_it_and_marked() {
     }
     let page = file(&run, "report.html");
     assert!(page.contains("id=\"study\"") && page.contains("ours (simulated)") && page.contains("watermark"));
-    assert!(page.contains("href=\"#figure-distribution\"") && page.contains("no rows of it in this run; they would stand under <a href=\"#figure-gains\""));
+    assert!(
+        page.contains("href=\"#figure-distribution\"")
+            && page.contains("no rows of it in this run; they would stand under <a href=\"#figure-gains\"")
+    );
     // Without the option a simulated run's page has none of it.
     rigel().arg("report").arg(&run).assert().success();
     assert!(!file(&run, "report.html").contains("id=\"study\""));
@@ -51,7 +54,8 @@ fn the_studys_figures_have_their_counterparts_from_a_planted_device() {
     let dir = tempfile::tempdir().unwrap();
     // Fused gains, and the lanes of a unit: figures that a run of products alone has not.
     let fusion = dir.path().join("fusion");
-    let plan = ["run", "--device", "sim:m4max", "--preset", "fusion", "--axis", "shape=1024", "--filter", "matmul2d f16"];
+    let plan =
+        ["run", "--device", "sim:m4max", "--preset", "fusion", "--axis", "shape=1024", "--filter", "matmul2d f16"];
     rigel().args(plan).arg("--out").arg(&fusion).assert().success();
     let units = dir.path().join("units");
     let plan = ["run", "layout", "--device", "sim:m4max", "--preset", "units"];

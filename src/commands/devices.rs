@@ -5,9 +5,9 @@ use super::table::{Table, engineering};
 use crate::args::DevicesArgs;
 use crate::exit::Exit;
 use crate::terminal::{bold, wrapped};
-use rigel_device::{Device, RuleAnswer};
 use rigel_device::backends::{BACKENDS, open};
 use rigel_device::unit::{ConversionSpec, UnitSpec};
+use rigel_device::{Device, RuleAnswer};
 use std::collections::BTreeSet;
 use std::io::Write;
 

@@ -50,12 +50,7 @@ pub fn emit(args: &EmitMetallibsArgs) -> anyhow::Result<Exit> {
     let mut table = Table::new(&["Xcode", "language", "oldest system", "outcome"]);
     for attempt in &attempts {
         let xcode = if attempt.xcode.version.is_empty() { "unknown" } else { &attempt.xcode.version };
-        table.row([
-            xcode.to_owned(),
-            attempt.language.to_string(),
-            attempt.minimum_os.to_owned(),
-            outcome(attempt),
-        ]);
+        table.row([xcode.to_owned(), attempt.language.to_string(), attempt.minimum_os.to_owned(), outcome(attempt)]);
     }
     table.print()?;
     Ok(Exit::Fine)

@@ -29,10 +29,7 @@ pub fn resolve(args: &PlanArgs) -> anyhow::Result<Planned> {
             let text = read_plan(path).map_err(|why| failure(Exit::Usage, why))?;
             Plan::parse(&text, &path.display().to_string()).map_err(|e| failure(Exit::Usage, e))?
         }
-        None => {
-            let backend = device.describe().backend;
-            presets::preset(&args.preset, &backend).map_err(|e| failure(Exit::Usage, e))?
-        }
+        None => named(&args.preset, &*device)?,
     };
     for axis in args.axes.iter().flat_map(|text| axes(text)) {
         select::apply_axis(&mut plan, &axis).map_err(|e| failure(Exit::Usage, format!("--axis {axis}: {e}")))?;
@@ -47,6 +44,12 @@ pub fn resolve(args: &PlanArgs) -> anyhow::Result<Planned> {
     if plan.probes.contains(&Probe::Order) {
         plan.order.get_or_insert_default();
     }
+    if plan.probes.contains(&Probe::Fusion) && plan.fusion.is_none() {
+        plan.fusion = named("fusion", &*device)?.fusion;
+    }
+    if plan.probes.contains(&Probe::Power) && plan.power.is_none() {
+        plan.power = named("power", &*device)?.power;
+    }
     if let Some(seed) = args.seed {
         plan.seed = seed;
     }
@@ -59,6 +62,11 @@ pub fn resolve(args: &PlanArgs) -> anyhow::Result<Planned> {
     // What the options made of the plan is checked by the same rules as a plan file.
     plan.check().map_err(|error| failure(Exit::Usage, blamed(error.fault)))?;
     Ok(Planned { device, plan })
+}
+
+/// The plan of a preset on a device.
+fn named(preset: &str, device: &dyn Device) -> anyhow::Result<Plan> {
+    presets::preset(preset, &device.describe().backend).map_err(|e| failure(Exit::Usage, e))
 }
 
 /// The axes of one `--axis` or of RIGEL_AXIS: `;` parts them, and inside `triple` its values, which hold commas; no value has an `=`.

@@ -22,7 +22,7 @@ impl Table {
 
     /// Adds a row, as wide as the head.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.0.row(cells);
+        self.0.row(cells.into_iter().map(|cell| rigel_report::seen(&cell)));
     }
 
     /// Prints to standard output.

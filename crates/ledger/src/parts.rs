@@ -1,6 +1,6 @@
 //! Which parts of a plan are not in a run?
 //!
-//! `run --partition slice:m/n` measures every n-th unit of a plan, `run --block NAME` one block and several such options
+//! `run --partition slice:m/n` measures every n-th piece of a plan, `run --block NAME` one block and several such options
 //! several; provenance keeps which, `block:NAME;NAME`. A
 //! run of some shards is whole for each of its blocks, and says nothing of the others.
 

@@ -156,6 +156,7 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
     let seed = root.whole("seed", 0..=TOML_MAX, base.map(|b| b.seed))?;
     let probes = root.axis("probes", &names(&Plan::OFFERED), base.map(|b| b.probes.clone()), probe)?;
     let limits = limits(&root, base.map(|b| &b.limits))?;
+    let timeout_s = limits.timeout_s;
     let asks_units = asks_units(&probes);
     let asks_order = probes.contains(&Probe::Order);
     let fuses = probes.contains(&Probe::Fusion);
@@ -164,7 +165,7 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
         name,
         seed,
         probes,
-        sampling: sampling(&root, base.map(|b| &b.sampling), limits.timeout_s)?,
+        sampling: sampling(&root, base.map(|b| &b.sampling), timeout_s)?,
         thresholds: thresholds(&root, base.map(|b| &b.thresholds))?,
         limits,
         matches: matches(&root, base.map(|b| &b.matches))?,
@@ -175,7 +176,7 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
         units: units(&root, base.and_then(|b| b.units.as_ref()), asks_units)?,
         order: order(&root, base.and_then(|b| b.order.as_ref()), asks_order)?,
         fusion: fusion(&root, base.and_then(|b| b.fusion.as_ref()), fuses)?,
-        power: power(&root, base.and_then(|b| b.power.as_ref()), meters)?,
+        power: power(&root, base.and_then(|b| b.power.as_ref()), meters, timeout_s)?,
     })
 }
 
@@ -212,11 +213,7 @@ fn sampling(root: &Section<'_>, base: Option<&Sampling>, timeout_s: f64) -> Resu
         let allowed = format!("from 30 to `sampling.repetitions`, {}", sampling.repetitions);
         return Err(s.contradiction("minimum_repetitions", &allowed));
     }
-    // A worker says nothing for a tenth of the window.
-    if sampling.meter_window_s > 5.0 * timeout_s {
-        let allowed = format!("from 0 to 5 times `limits.timeout_s`, {}", 5.0 * timeout_s);
-        return Err(s.contradiction("meter_window_s", &allowed));
-    }
+    fits_timeout(&s, "meter_window_s", sampling.meter_window_s, timeout_s)?;
     if sampling.processes > sampling.repetitions {
         let allowed = format!("from 1 to `sampling.repetitions`, {}", sampling.repetitions);
         return Err(s.contradiction("processes", &allowed));
@@ -335,14 +332,30 @@ fn fusion(root: &Section<'_>, base: Option<&FusionAxes>, needed: bool) -> Result
     Ok(Some(axes))
 }
 
+/// A worker says nothing for a tenth of a window.
+fn fits_timeout(s: &Section<'_>, key: &'static str, window_s: f64, timeout_s: f64) -> Result<(), PlanError> {
+    if window_s > 5.0 * timeout_s {
+        let allowed = format!("at most 5 times `limits.timeout_s`, {}", 5.0 * timeout_s);
+        return Err(s.contradiction(key, &allowed));
+    }
+    Ok(())
+}
+
 /// The section of the probe `power`; nothing where neither it nor the section is there.
-fn power(root: &Section<'_>, base: Option<&PowerAxes>, needed: bool) -> Result<Option<PowerAxes>, PlanError> {
+fn power(
+    root: &Section<'_>,
+    base: Option<&PowerAxes>,
+    needed: bool,
+    timeout_s: f64,
+) -> Result<Option<PowerAxes>, PlanError> {
     let s = root.open("power", &["window_s", "shapes", "recipes", "ceilings"])?;
     if !s.is_there() && !needed {
         return Ok(base.cloned());
     }
+    let window_s = s.real("window_s", 0.1..=600.0, base.map(|b| b.window_s))?;
+    fits_timeout(&s, "window_s", window_s, timeout_s)?;
     Ok(Some(PowerAxes {
-        window_s: s.real("window_s", 0.1..=600.0, base.map(|b| b.window_s))?,
+        window_s,
         shapes: s.axis("shapes", SHAPE, base.map(|b| b.shapes.clone()), shape)?,
         recipes: recipes(&s, base.map(|b| b.recipes.clone()))?,
         ceilings: s.flag("ceilings", base.map(|b| b.ceilings))?,

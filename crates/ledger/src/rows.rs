@@ -166,7 +166,7 @@ pub struct CellRow {
     pub ci_low_ns: Option<f64>,
     /// Upper end, ns.
     pub ci_high_ns: Option<f64>,
-    /// Lower end of the 95 % bootstrap percentile interval (closed form), ns.
+    /// Lower end of the 95 % bootstrap percentile interval, ns: in closed form, or of the plan's seeded resamples.
     pub bootstrap_low_ns: Option<f64>,
     /// Upper end, ns.
     pub bootstrap_high_ns: Option<f64>,
@@ -389,7 +389,7 @@ pub struct PowerRow {
     pub value: f64,
     /// Unit.
     pub unit: String,
-    /// What ran: `idle`, or a cell id.
+    /// What ran: `idle`, a cell id, or `period`, where a reading stands for each change of the meter.
     pub phase: String,
 }
 

@@ -18,7 +18,8 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// The ladder of a format, `None` where it has no rung (i2) or is no operand (E8M0).
+    /// The ladder of a format, `None` where it has no rung (i2), is no operand (E8M0), or was none when the recipes' text was written
+    /// that every run holds by its digest (i16).
     ///
     /// L is 1 where 2^−24 is representable, which keeps Σ|a||b| small enough for every output; narrower formats
     /// start from their largest power of two. 32 rungs pass every accumulator of f32; f64 has 60.
@@ -35,12 +36,11 @@ impl Ladder {
             Format::E2m3 => (2, 5),
             Format::E2m1 => (2, 3),
             Format::I32 => (30, 30),
-            Format::I16 => (14, 14),
             Format::I8 => (6, 6),
             Format::U8 => (7, 7),
             Format::I4 => (2, 2),
             Format::U4 => (3, 3),
-            Format::I2 | Format::E8m0 => return None,
+            Format::I2 | Format::I16 | Format::E8m0 => return None,
         };
         Some(Ladder { top, rungs })
     }

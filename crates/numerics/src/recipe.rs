@@ -211,6 +211,6 @@ small-integers: lo + (w*(hi-lo+1) >> 64), with lo, hi = -4, 4; 0, 4 for u8, u4, 
 hostile-ladder, A: q = word(row, WHOLE); position = (q & 127) mod 2^(q >> 61); s = 1 + (row mod R).
 The element at col = position is 2^T, every other 2^(T-s). (T, R) by format: f64 0, 60; f32 tf32 bf16 0, 32;
 f16 0, 24; e5m2 15, 31; e5m2_fnuz 15, 32; e4m3 ue4m3 8, 17; e4m3_fnuz 7, 17; e3m2 4, 8; e2m3 2, 5; e2m1 2, 3;
-i32 30, 30; i16 14, 14; i8 6, 6; u8 7, 7; i4 2, 2; u4 3, 3.
+i32 30, 30; i8 6, 6; u8 7, 7; i4 2, 2; u4 3, 3.
 hostile-ladder, B: q = word(WHOLE, col); magnitude 1 + bit 62 of q, negative if bit 63 of q (never without a sign).
 ";

@@ -25,7 +25,7 @@ pub struct Headline {
     /// What a value of ours must overlap to agree: the printed interval or range, else half a unit of the last printed digit to
     /// either side. Operations per second, or a ratio.
     pub range: Option<(f64, f64)>,
-    /// Where it was read: `paper`, `abstract`, `page`, `third party`.
+    /// Where it was read: `paper`, `abstract`, `page`, `third party`, or `inferred`.
     pub mark: String,
     /// What is disputed or not known of it; may be empty.
     pub note: String,

@@ -47,6 +47,7 @@ pub use published_file::PublishedError;
 pub use source::{FileRecord, Files, Source};
 pub use study::{StudyRow, StudyTable};
 pub use table::Table;
+pub use text::seen;
 pub use verdicts::{HEADS, VerdictRow, VerdictTable};
 
 /// Every figure of a run, each a whole SVG document, in the order of the page.

@@ -2,7 +2,7 @@
 
 use crate::columns::Columns;
 use crate::source::Source;
-use crate::text::markdown;
+use crate::text::{markdown, seen};
 use rigel_ledger::units::{Claim, OrderRecord, UnitRecord};
 use std::fmt::Write as _;
 
@@ -30,13 +30,10 @@ pub(crate) fn line(record: &OrderRecord) -> [String; 6] {
         Claim::Exact => record.words.clone(),
         Claim::Inexact => format!("none found: {}", record.why),
     };
-    let batch = match record.row_zero.split_first() {
+    let batch = match record.dependence() {
         None => String::new(),
-        Some((_, [])) => "independent".to_owned(),
-        Some((_, changes)) => {
-            let from: Vec<String> = changes.iter().map(|change| change.from.to_string()).collect();
-            format!("dependent: other bits from {} rows on", from.join(", "))
-        }
+        Some(("independent", _)) => "independent".to_owned(),
+        Some((_, words)) => words,
     };
     [unit.path.clone(), unit.triple.pretty(), shape, unit.name.clone(), batch, order]
 }
@@ -45,7 +42,7 @@ pub(crate) fn line(record: &OrderRecord) -> [String; 6] {
 pub fn orders_text(source: Source<'_>) -> Option<Columns> {
     let orders = orders(source);
     let mut table = Columns::new(HEADS);
-    orders.iter().for_each(|record| table.row(line(record)));
+    orders.iter().for_each(|record| table.row(line(record).map(|cell| seen(&cell))));
     (!orders.is_empty()).then_some(table)
 }
 

@@ -11,18 +11,24 @@ pub const LONGEST: usize = 400;
 /// name in brackets (`[U+202E]`), line breaks and tabs become one space, and what exceeds [`LONGEST`]
 /// characters is replaced by a count. The result is safe on a terminal: no escape sequence survives.
 pub fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len().min(LONGEST * 4));
-    let mut chars = text.chars();
-    for c in chars.by_ref().take(LONGEST) {
+    let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
+    let (kept, rest) = text.split_at(end);
+    let mut out = seen(kept);
+    if !rest.is_empty() {
+        write!(out, " … ({} more characters)", rest.chars().count()).unwrap_or(());
+    }
+    out
+}
+
+/// The same with nothing left out.
+pub fn seen(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
         match c {
             '\n' | '\r' | '\t' => out.push(' '),
             c if hidden(c) => write!(out, "[U+{:04X}]", u32::from(c)).unwrap_or(()),
             c => out.push(c),
         }
-    }
-    let rest = chars.count();
-    if rest > 0 {
-        write!(out, " … ({rest} more characters)").unwrap_or(());
     }
     out
 }

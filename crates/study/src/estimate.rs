@@ -14,6 +14,10 @@ const PROCESS_S: f64 = 0.03;
 const CELL_BYTES: u64 = 420;
 const SAMPLE_BYTES: u64 = 32;
 const WITNESS_BYTES: u64 = 32;
+const READING_BYTES: u64 = 64;
+/// Readings of a meter in a window, and meters of a device with operations counted beside them.
+const READINGS: u64 = 11;
+const METERS: u64 = 4;
 /// Memory of a worker that recovers one unit: questions, answers, candidates.
 const INSTRUCTION_BYTES: u64 = 256 << 20;
 /// Witness elements of a product.
@@ -63,7 +67,11 @@ pub fn estimate_piece(expansion: &Expansion, piece: &Piece) -> Estimate {
     };
     match piece {
         Piece::Absent { .. } => {}
-        Piece::Meters { cells, window_s, .. } => total.seconds += PROCESS_S + window_s * (cells.len() + 1) as f64 * 1.2,
+        Piece::Meters { cells, window_s, .. } => {
+            let windows = cells.len() as u64 + 1;
+            total.seconds += PROCESS_S + window_s * windows as f64 * 1.2;
+            total.bytes += windows * READINGS * METERS * READING_BYTES;
+        }
         Piece::Instruction { cell } => {
             let (seconds, bytes) = instruction(expansion, cell);
             total.seconds += PROCESS_S + seconds;
@@ -134,9 +142,11 @@ pub fn memory_bytes(piece: &Piece, full_check: u64) -> u64 {
         total.saturating_add(looked_at)
     };
     match piece {
-        Piece::Absent { .. } | Piece::Meters { .. } => 0,
+        Piece::Absent { .. } => 0,
         Piece::Instruction { .. } => INSTRUCTION_BYTES,
-        Piece::Climb { cells } => cells.iter().map(|cell| of(std::slice::from_ref(cell))).max().unwrap_or(0),
+        Piece::Climb { cells } | Piece::Meters { cells, .. } => {
+            cells.iter().map(|cell| of(std::slice::from_ref(cell))).max().unwrap_or(0)
+        }
         Piece::Block { cells, .. } => of(cells),
     }
 }

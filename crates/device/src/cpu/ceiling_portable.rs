@@ -2,8 +2,8 @@
 //!
 //! A step adds 6 to its chain by subtracting −2 × 3: a multiplication and then an addition in the same pipe as the kernels'.
 //! (Of a plain addition the compiler may swap the operands, and then moves every sum through a second register.)
-//! One operand is pinned, so the product cannot be hoisted; the scalar sums are pinned too, so that neighbours do
-//! not become a vector. The scalar integer loop takes its chain through `5·x + 3` modulo 2^32, the tiled one adds 2 × 3.
+//! One operand is pinned, so the product cannot be hoisted; the sums of floats are pinned too, so that neighbours do
+//! not become a vector, nor vectors of pairs. The scalar integer loop takes its chain through `5·x + 3` modulo 2^32, the tiled one adds 2 × 3.
 
 use super::ceiling::{Loop, Rule, by_chains, unrolled};
 use super::pin::{pin_f32, pin_f32x4, pin_f64, pin_f64x2, pin_i16x8, pin_i32};

@@ -134,7 +134,8 @@ impl Xcrun {
             }
             Ok(output) => {
                 let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-                let words = if words.is_empty() { format!("it ended with {} and said nothing", output.status) } else { words };
+                let words =
+                    if words.is_empty() { format!("it ended with {} and said nothing", output.status) } else { words };
                 Made::Refused(Meaning::of(&words), words)
             }
         };

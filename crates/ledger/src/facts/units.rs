@@ -224,8 +224,7 @@ fn order(record: &OrderRecord) -> Vec<FactRow> {
     let by = record.by.map_or(String::new(), |by| format!("by products of {by}; "));
     let words = format!("{by}of them {} pairs that the finished tree was held against", record.met.len());
     facts.push(subject.number("order.dots", (record.dots as f64, "dot product"), None, words, &cells));
-    if let Some(words) = record.dependence() {
-        let word = if record.row_zero.len() == 1 { "independent" } else { "dependent" };
+    if let Some((word, words)) = record.dependence() {
         facts.push(subject.word("order.batch", word, words, &cells));
     }
     facts

@@ -104,6 +104,10 @@ pub(crate) fn write_line<T: Serialize>(row: &T, out: &mut Vec<u8>) -> Result<(),
         |error: String| RowFault::Field { column: "row", found: error, allowed: "plain values".to_owned() };
     writer.serialize(row).map_err(|error| unwritable(error.to_string()))?;
     let line = writer.into_inner().map_err(|error| unwritable(error.to_string()))?;
+    // What could not be read again is not written.
+    if line.len() > LINE_LIMIT {
+        return Err(RowFault::TooLong { limit: LINE_LIMIT });
+    }
     out.extend_from_slice(&line);
     Ok(())
 }

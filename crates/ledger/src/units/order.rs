@@ -71,8 +71,8 @@ impl OrderRecord {
         }
     }
 
-    /// Whether row 0 depends on the batch, in words; `None` where no batch was multiplied.
-    pub fn dependence(&self) -> Option<String> {
+    /// Whether row 0 depends on the batch, as `independent` or `dependent`, and in words; `None` where no batch was multiplied.
+    pub fn dependence(&self) -> Option<(&'static str, String)> {
         let (k, most, columns) = (self.unit.shape.k, self.unit.shape.m, self.unit.shape.n);
         let changes: Vec<String> = self
             .row_zero
@@ -82,12 +82,13 @@ impl OrderRecord {
                 format!("m = {} ({changed} of {columns} elements)", pair[1].from)
             })
             .collect();
+        let same = || format!("row 0 has the same bits in every batch of 1 to {most} rows that was tried (K {k})");
+        let differ =
+            || format!("the bits of row 0 change with the rows it rides with (K {k}): at {}", changes.join(", "));
         match self.row_zero.len() {
             0 => None,
-            1 => Some(format!("row 0 has the same bits in every batch of 1 to {most} rows that was tried (K {k})")),
-            _ => {
-                Some(format!("the bits of row 0 change with the rows it rides with (K {k}): at {}", changes.join(", ")))
-            }
+            1 => Some(("independent", same())),
+            _ => Some(("dependent", differ())),
         }
     }
 

@@ -11,7 +11,7 @@
 //! | statistics | samples | every summary column of each cell row |
 //! | gates | witness elements, their inputs remade from the seed, summed exactly | error, ulps, tolerance, outcome and reason |
 //! | units | models, maps, conversions and orders: their vectors, launches, codes and pairs made again from the seed | what the record states; runs with such records only |
-//! | power | `cells.csv` | each reading once, in order, under `idle` or a ceiling loop |
+//! | power | `cells.csv` | each reading once, in order, under `idle`, `period` or a load |
 //! | facts | plan, provenance, cells, samples, power | `facts.csv`, row by row |
 //!
 //! What it cannot recompute it takes as stated, protected by digests alone: times as the device gave them, witness values,

@@ -67,7 +67,8 @@ fn counterparts(reading: &Reading<'_>) -> String {
     };
     let older = counts("simdgroup_matrix", half, None) && counts("tiled", half, None);
     let layouts = source.facts.iter().any(|fact| fact.name == "layout" && fact.path.starts_with("matmul2d"));
-    let fused = source.facts.iter().any(|fact| fact.name.starts_with("fusion.gain.") && fact.path.starts_with("matmul2d"));
+    let fused =
+        source.facts.iter().any(|fact| fact.name.starts_with("fusion.gain.") && fact.path.starts_with("matmul2d"));
     let rows = [
         (
             "clock states of f16 at 512³",

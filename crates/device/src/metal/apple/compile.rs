@@ -44,9 +44,7 @@ pub fn library(device: &Raw, source: &Source) -> Result<AppleLibrary, Refusal> {
 /// Why it does not load here.
 pub fn load(device: &Raw, file: &Path) -> Result<AppleLibrary, Refusal> {
     let url = NSURL::fileURLWithPath(&NSString::from_str(&file.to_string_lossy()));
-    device
-        .newLibraryWithURL_error(&url)
-        .map_err(|e| Refusal { rung: Rung::Load, diagnostic: words(&e) })
+    device.newLibraryWithURL_error(&url).map_err(|e| Refusal { rung: Rung::Load, diagnostic: words(&e) })
 }
 
 /// Makes a kernel ready.

@@ -312,7 +312,9 @@ impl Gpu for Simulated {
             library.language() == Some((major as u16, minor as u16))
         });
         match language {
-            Some(language) if language <= self.target.sdk.language() => self.compile(&Kernel::Versions.source(language)),
+            Some(language) if language <= self.target.sdk.language() => {
+                self.compile(&Kernel::Versions.source(language))
+            }
             _ => {
                 let (major, minor) = library.language().unwrap_or_default();
                 Err(refused(format!("language version {major}.{minor} is not supported on this OS")))
