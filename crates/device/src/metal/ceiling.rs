@@ -28,6 +28,10 @@ const MATRIX_THREADS: u32 = 128;
 const SCALAR_STEPS: u32 = 8192;
 const MULTIPLY_ADDS: u32 = 1 << 22;
 
+/// The same of a device in software: enough that starting a thread costs nothing beside it.
+const SOFTWARE_STEPS: u32 = 2048;
+const SOFTWARE_MULTIPLY_ADDS: u32 = 1 << 17;
+
 /// The tile of a `matmul2d` in the loop: the smallest that both inputs can be cooperative for.
 const TILE: Shape = Shape { m: 16, n: 32, k: 32 };
 
@@ -61,12 +65,12 @@ impl Repeated {
         }
     }
 
-    /// Variants in order of growing parallelism: independent sums.
+    /// Variants in order of growing parallelism: independent sums × SIMD-groups of a threadgroup.
     pub const fn variants(self) -> &'static [&'static str] {
         match self {
-            Repeated::Scalar(_) => &["ilp1", "ilp2", "ilp4", "ilp8", "ilp12", "ilp16"],
-            Repeated::SimdGroup(_) => &["ilp1", "ilp2", "ilp4", "ilp8", "ilp12"],
-            Repeated::Matmul2d(_) => &["ilp1", "ilp2", "ilp3", "ilp4"],
+            Repeated::Scalar(_) => &["ilp1x8", "ilp2x8", "ilp4x8", "ilp8x8", "ilp12x8", "ilp16x8"],
+            Repeated::SimdGroup(_) => &["ilp1x4", "ilp2x4", "ilp4x4", "ilp8x4", "ilp12x4"],
+            Repeated::Matmul2d(_) => &["ilp1x4", "ilp2x4", "ilp3x4", "ilp4x4"],
         }
     }
 
@@ -131,7 +135,7 @@ impl<G: Gpu> Loop<G> {
     pub fn new(gpu: &Rc<RefCell<G>>, repeated: Repeated, variant: &str) -> Result<Loop<G>, Refusal> {
         let refused = |diagnostic| Refusal { rung: Rung::Compile, diagnostic };
         let known = repeated.variants().iter().find(|known| **known == variant);
-        let chains = known.and_then(|known| known.trim_start_matches("ilp").parse().ok());
+        let chains = known.and_then(|known| known.trim_start_matches("ilp").split_once('x')?.0.parse().ok());
         let chains: u32 = chains
             .ok_or_else(|| refused(format!("no variant `{variant}`; there are {}", repeated.variants().join(", "))))?;
         let mut device = gpu.borrow_mut();
@@ -142,7 +146,8 @@ impl<G: Gpu> Loop<G> {
         let is_real = description.kind == Kind::Measured;
         let is_scalar = matches!(repeated, Repeated::Scalar(_));
         let (groups, threads, steps) = match (is_real, is_scalar) {
-            (false, _) => (1, 32, 2),
+            (false, true) => (1, 32, SOFTWARE_STEPS),
+            (false, false) => (1, 32, SOFTWARE_MULTIPLY_ADDS / repeated.multiply_adds()),
             (true, true) => (description.cores.max(1) * GROUPS_A_CORE, SCALAR_THREADS, SCALAR_STEPS),
             (true, false) => {
                 let steps = MULTIPLY_ADDS / repeated.multiply_adds();
@@ -228,7 +233,7 @@ fn compiled(gpu: &mut dyn Gpu, repeated: Repeated, chains: u32) -> Result<(Libra
         Repeated::SimdGroup(types) => (Kernel::CeilingSimdGroup { types, chains }, "ceiling"),
         Repeated::Matmul2d(operation) => {
             // The first header has cooperative destinations only.
-            let fragments = has_fragments(&operation) && gpu.sdk().is_some_and(|sdk| sdk.has_inputs());
+            let fragments = gpu.sdk().is_some_and(|sdk| has_fragments(&operation, sdk));
             (Kernel::CeilingMatmul2d { operation, fragments, chains }, "ceiling")
         }
     };

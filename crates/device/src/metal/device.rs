@@ -197,7 +197,7 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
 
     fn units(&self) -> Vec<UnitSpec> {
         let sdk = self.gpu.borrow().sdk().unwrap_or(Sdk::V26_1);
-        Instruction::all(sdk).iter().filter_map(|i| i.spec(None)).collect()
+        Instruction::all(sdk).iter().filter_map(|i| i.spec(i.share(sdk))).collect()
     }
 
     fn unit(&mut self, name: &str) -> Result<Box<dyn Unit>, Absent> {

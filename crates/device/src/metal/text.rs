@@ -4,7 +4,7 @@
 //! macros. The text is what is compiled at run time on a Mac and what the tests compile for this processor.
 
 use super::element::Element;
-use super::level::Language;
+use super::level::{Language, Sdk};
 use super::operation::{Mode, Operation, Scope};
 use super::triples::Types;
 use std::fmt::Write;
@@ -108,11 +108,11 @@ pub enum Kernel {
     /// Softmax over rows of scores in float: `softmax`.
     Softmax(Element),
     /// One `matmul2d` a SIMD-group: `unit_tile`, and `unit_fragment` where both inputs can be cooperative.
-    UnitMatmul2d(Operation),
+    UnitMatmul2d(Operation, bool),
     /// One `simdgroup_multiply_accumulate` a SIMD-group: `unit_tile`, `unit_fragment`, `matrix_layout`.
     UnitSimdGroup(Types),
     /// What the device says of its cooperative tensors: `layout`.
-    Layout(Operation),
+    Layout(Operation, bool),
     /// GELU in place: `gelu`.
     Gelu(Element),
     /// What a slice is: `slices`.
@@ -205,8 +205,8 @@ impl Kernel {
                 operation.types.language().max(Language::V4_1)
             }
             Kernel::Matmul2d(operation, _)
-            | Kernel::UnitMatmul2d(operation)
-            | Kernel::Layout(operation)
+            | Kernel::UnitMatmul2d(operation, _)
+            | Kernel::Layout(operation, _)
             | Kernel::CeilingMatmul2d { operation, .. } => operation.types.language(),
             Kernel::Slices(_) | Kernel::AttentionMatmul2d { .. } => Language::V4_0,
             _ => Language::V3_1,
@@ -255,9 +255,9 @@ impl Kernel {
                 c.set("SCALED_LEFT", u8::from(placement.scaled.0));
                 c.set("SCALED_RIGHT", u8::from(placement.scaled.1));
             }
-            Kernel::UnitMatmul2d(operation) | Kernel::Layout(operation) => {
+            Kernel::UnitMatmul2d(operation, fragments) | Kernel::Layout(operation, fragments) => {
                 c.operation(&operation);
-                c.set("FRAGMENTS", u8::from(has_fragments(&operation)));
+                c.set("FRAGMENTS", u8::from(fragments));
             }
             Kernel::UnitSimdGroup(types) => c.types(types),
             Kernel::AttentionScalar { types, head } => {
@@ -278,10 +278,11 @@ impl Kernel {
     }
 }
 
-/// Whether both inputs of an operation can be cooperative tensors: one SIMD-group, no format type, extents of 16 or 32.
-pub fn has_fragments(operation: &Operation) -> bool {
+/// Whether both inputs of an operation can be cooperative tensors under a header: one SIMD-group, no format type, extents of 16 or 32.
+pub fn has_fragments(operation: &Operation, sdk: Sdk) -> bool {
     let extents = [operation.m, operation.n, operation.step];
-    operation.scope == Scope::SimdGroups(1)
+    sdk.has_inputs()
+        && operation.scope == Scope::SimdGroups(1)
         && !operation.types.has_format()
         && extents.iter().all(|e| matches!(e, 16 | 32))
         && extents.contains(&32)
