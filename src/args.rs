@@ -24,7 +24,7 @@ Examples:
   rigel verify runs/quick-cpu          derive every number and verdict again from the files
   rigel explain runs/quick-cpu tiled   from the verdicts of path `tiled` down to their samples
   rigel run --preset paper -o mine     the throughput cells of the study, into directory mine
-  rigel run --device sim:two-clocks    a software device with planted clock states
+  rigel run --device sim:two-clocks --axis shape=512    a software device with planted clock states
   rigel compare old new                which verdicts changed, which intervals moved
 
 A path is one way to multiply on a device, a type triple the types of A, B and C, a cell one configuration that \
@@ -225,7 +225,7 @@ pub struct VerifyArgs {
 #[command(after_help = "\
 Examples:
   rigel compare before/ after/
-  rigel compare \"ampere f16 to f32\" \"hopper wgmma f16 to f32\"
+  rigel compare \"ampere f16 to f32, floored\" \"hopper mma f16 to f32, floored\"
   rigel compare before/models/UNIT-CELL.json after/models/UNIT-CELL.json
 
 Two runs: a number moved when its two 95 % intervals do not overlap; without two intervals a difference is not decidable. Exit \
@@ -265,7 +265,7 @@ Examples:
   rigel explain runs/quick-cpu avx512-bf16        every verdict of a path
   rigel explain runs/quick-cpu \"tiled e4m3\"       every word must match
   rigel explain runs/quick-cpu 3f2a91c07b55       one cell by id
-  rigel explain --tolerance \"hopper wgmma e4m3 to f32\" --k 1024,4096
+  rigel explain --tolerance \"hopper wgmma e4m3 to f32, floored\" --k 1024,4096
                                                   the tolerance that a test of such a product should have")]
 pub struct ExplainArgs {
     /// Run directory; with --tolerance a model: a name, or a file.

@@ -30,12 +30,15 @@ fn a_run_killed_at_many_points_resumes_to_the_undisturbed_one() {
     let dir = tempfile::tempdir().unwrap();
     let (whole, hurt) = (dir.path().join("whole"), dir.path().join("hurt"));
     rigel().args(SMALL).arg("--out").arg(&whole).assert().success();
+    let mut met = 0;
     for ms in [1, 40, 90, 150, 220, 300, 400, 500, 700, 900, 30, 60, 120, 250] {
         killed(SMALL, &hurt, Duration::from_millis(ms));
         if hurt.join("MANIFEST").exists() {
             break;
         }
+        met += usize::from(hurt.join("cells.csv").exists());
     }
+    assert!(met > 0, "no kill met a run that had begun and was not sealed");
     rigel().args(SMALL).arg("--out").arg(&hurt).assert().success();
     assert_eq!(cells(&whole), cells(&hurt));
     for name in ["samples.csv", "witness.csv", "facts.csv", "plan.toml"] {
@@ -49,12 +52,15 @@ fn a_hostile_run_killed_at_many_points_loses_no_row() {
     let dir = tempfile::tempdir().unwrap();
     let (whole, hurt) = (dir.path().join("whole"), dir.path().join("hurt"));
     rigel().args(HOSTILE).arg("--out").arg(&whole).assert().success();
+    let mut met = 0;
     for ms in [300, 900, 1500, 2100, 2700, 400, 700] {
         killed(HOSTILE, &hurt, Duration::from_millis(ms));
         if hurt.join("MANIFEST").exists() {
             break;
         }
+        met += usize::from(hurt.join("cells.csv").exists());
     }
+    assert!(met > 0, "no kill met a run that had begun and was not sealed");
     rigel().args(HOSTILE).arg("--out").arg(&hurt).assert().success();
     assert_eq!(cells(&whole), cells(&hurt));
     assert_eq!(file(&whole, "facts.csv"), file(&hurt, "facts.csv"));

@@ -64,6 +64,9 @@ fn a_limit_in_which_no_worker_can_start_is_refused_or_leaves_rows() {
     };
     let output = run().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(file(&out, "cells.csv").contains(",hung,"));
+    let rows = file(&out, "cells.csv");
+    assert!(rows.contains(",hung,"));
+    assert_eq!(run().unwrap().status.code(), Some(0));
+    assert_eq!(file(&out, "cells.csv"), rows);
     rigel().arg("verify").arg(&out).assert().success();
 }

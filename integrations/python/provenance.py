@@ -9,6 +9,10 @@ from run_files import Fault, text_of
 RECIPES = "a93f19ff97e80d053e75a9eb745b29f34c689204f1dab4d71134b3a7b887e52d"
 SCHEMA = 1
 WANTED = {"schema": int, "run": str, "kind": str, "plan": str, "partition": str, "plan_hash": str, "recipe_hash": str, "seed": int, "device": dict}
+# Keys that are there besides, whatever they hold: a record that lacks one says less than every run does.
+ALSO = ("commit", "dirty", "binary_hash", "command", "concurrent_cells", "started", "host")
+OF_HOST = ("cpu", "logical_cpus", "load", "environment")
+OF_DEVICE = ("name", "backend", "selector", "cores", "memory_bytes", "firmware", "toolchain", "os", "kernels", "clocks", "features", "missing_meters")
 
 
 def no_number(word):
@@ -26,6 +30,11 @@ def record_of(path, name):
     fine = isinstance(record, dict) and all(type(record.get(key)) is kind for key, kind in WANTED.items())
     if not fine or not all(type(record["device"].get(key)) is str for key in ("id", "driver")):
         raise Fault(path, None, f"lacks one of {' '.join(WANTED)} device.id device.driver, or it is of another kind")
+    missing = [key for key in ALSO if key not in record]
+    missing += [f"device.{key}" for key in OF_DEVICE if key not in record["device"]]
+    missing += [f"host.{key}" for key in OF_HOST if not isinstance(record.get("host"), dict) or key not in record["host"]]
+    if missing:
+        raise Fault(path, None, f"lacks {' '.join(missing)}")
     if record["schema"] != SCHEMA:
         raise Fault(path, None, f"schema is {record['schema']}; this verifier reads {SCHEMA}")
     if record["kind"] not in ("measured", "simulated"):

@@ -61,7 +61,7 @@ def listing(directory):
                 record.add(f"{name}/{inner}") if fits else foreign.append(f"{name}/{inner}")
         elif name in RECORD and not is_folder:
             record.add(name)
-        elif name not in ABOUT:
+        elif name.removesuffix(".unfinished") not in ABOUT:
             foreign.append(name)
     if not any(name == "run.json" or name.startswith("runs/") for name in record):
         raise NotARun(f"{directory}: holds no run: neither run.json nor runs/*.json is there")
@@ -79,6 +79,13 @@ def opened(path):
         os.close(handle)
         raise Fault(path, None, "is not a regular file")
     return os.fdopen(handle, "rb", 1 << 20)
+
+
+def small(path):
+    """Refuses a file that is too large for one that is held whole, before it is read."""
+    with opened(path) as file:
+        if os.fstat(file.fileno()).st_size > TEXT_LIMIT:
+            raise Fault(path, None, f"is larger than {TEXT_LIMIT} bytes")
 
 
 def text_of(path):

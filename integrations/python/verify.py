@@ -37,7 +37,7 @@ from fact_rows import FACTS, POWER, Facts, Readings
 from input_lines import Inputs
 from plan_rows import Asked, words
 from provenance import RECIPES, is_whole, offers_of, plan_of, record_of
-from run_files import Fault, Lines, NotARun, digest_of, fields_of, listing, manifest_of, opened, text_of
+from run_files import Fault, Lines, NotARun, digest_of, fields_of, listing, manifest_of, opened, small, text_of
 from unit_records import Records, files_of
 
 CHECKS = ("files", "provenance", "rows", "plan", "evidence", "statistics", "units", "gates")
@@ -94,6 +94,8 @@ class Verification:
         self.records = sorted(name for name in record if name == "run.json" or name.startswith("runs/"))
         self.of_units = {name for name in record if "/" in name and not name.startswith("runs/")}
         for name in ["plan.toml", *self.records, *sorted(self.of_units)]:
+            if not name.endswith(".csv"):
+                small(self.path(name))
             digest, feeds = digest_of(self.path(name))
             self.digest(name, digest, max(0, feeds - 1) if name.endswith(".csv") else None)
 

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   rigel emit model                                            the models that have a name
-  rigel emit model \"hopper wgmma f16 to f32\" --as python       what that unit computes, to be read and run
+  rigel emit model \"hopper mma f16 to f32, floored\" --as python       what that unit computes, to be read and run
   rigel emit model model.json --as c -o model.c                a model of your own
   rigel emit layout                                           the layouts that have a name
   rigel emit layout mma.sync.m16n8k16.f16 --as cuda            index functions for a kernel

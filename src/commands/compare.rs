@@ -4,14 +4,22 @@ use super::records::{Field, Form, Records};
 use super::table::{Table, value};
 use super::{compare_models, opening};
 use crate::args::CompareArgs;
-use crate::exit::Exit;
+use crate::exit::{Exit, failure};
 use rigel_ledger::FactRow;
 use rigel_ledger::compare::{Change, Difference, compare as differences, number};
 use rigel_ledger::rows::name_of;
 use rigel_ledger::store::Run;
+use std::path::PathBuf;
 
 /// Compares; the exit code is 1 when a word changed or an interval moved, 5 when a run is not sealed and so says nothing yet.
 pub fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
+    let is_run = |path: &PathBuf| Run::is_one(path);
+    for (one, other) in [(&args.old, &args.new), (&args.new, &args.old)] {
+        if is_run(one) && !other.exists() {
+            let why = format!("{} is a run, and {} does not exist", one.display(), other.display());
+            return Err(failure(Exit::Usage, why));
+        }
+    }
     if !(args.old.is_dir() && args.new.is_dir()) {
         return compare_models::compare(args);
     }

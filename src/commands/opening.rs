@@ -6,7 +6,7 @@
 use crate::exit::{Exit, failure};
 use crate::terminal::{tell, warning};
 use rigel_ledger::store::{FileFault, Integrity, Run, StoreError, integrity};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Opens a run whose files are as they were sealed, or that is not sealed yet.
 pub fn open(dir: &Path) -> anyhow::Result<Run> {
@@ -26,9 +26,34 @@ pub fn refused(dir: &Path, error: StoreError) -> anyhow::Error {
     let exit = exit(&error);
     let more = match exit {
         Exit::CheckFailed => format!("; `rigel verify {}` says which rows do not agree", dir.display()),
+        _ if matches!(error, StoreError::File { fault: FileFault::NotARun, .. }) => {
+            if !dir.exists() {
+                return failure(exit, format!("{}: there is no such directory", dir.display()));
+            }
+            let below = runs_below(dir);
+            if below.is_empty() { String::new() } else { format!("; runs below it: {}", below.join(", ")) }
+        }
         _ => String::new(),
     };
     failure(exit, format!("{error}{more}"))
+}
+
+/// Runs in a directory or one directory further down, a few of them, by name.
+fn runs_below(dir: &Path) -> Vec<String> {
+    let children = |dir: &Path| -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()).collect();
+        all.sort();
+        all
+    };
+    let near = children(dir);
+    let far = near.iter().filter(|child| child.is_dir()).flat_map(|child| children(child));
+    near.iter()
+        .cloned()
+        .chain(far)
+        .filter(|path| Run::is_one(path))
+        .take(8)
+        .map(|run| run.display().to_string())
+        .collect()
 }
 
 /// 1 where MANIFEST says no, 2 where nothing that reads is there.

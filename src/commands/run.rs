@@ -54,12 +54,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     list::tell_rivals(&planned);
     let out = args.out.clone().unwrap_or_else(|| default_out(args, &planned));
     let provenance = provenance(args, &mut planned);
-    if let (RunKind::Measured, true, Some(load)) = (provenance.kind, planned.plan.times(), provenance.host.busy()) {
+    if let Some(load) = disturbed(std::slice::from_ref(&provenance)).filter(|_| planned.plan.times()) {
         terminal::tell!(
-            "{} the load is {load} on {} logical processors: other programs compute here. Intervals will be wide and verdicts \
-             undecided; close what computes, or repeat on an idle machine",
-            terminal::warning(),
-            provenance.host.logical_cpus
+            "{} {load}. Intervals will be wide and verdicts undecided; close what computes, or repeat on an idle machine",
+            terminal::warning()
         );
     }
     let _alone = DeviceLock::of(&provenance).map_err(|busy| failure(Exit::Busy, busy))?;
@@ -156,6 +154,18 @@ fn is_full(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
+/// Whether other programs computed when a measured run began, in words.
+fn disturbed(provenance: &[Provenance]) -> Option<String> {
+    let of = |record: &Provenance| {
+        let load = record.host.busy().filter(|_| record.kind == RunKind::Measured)?;
+        let cpus = record.host.logical_cpus;
+        Some(format!(
+            "the load was {load} on {cpus} logical processors when this run began: other programs compute here"
+        ))
+    };
+    provenance.iter().find_map(of)
+}
+
 fn worker_command() -> Command {
     let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("rigel"));
     let mut command = Command::new(program);
@@ -190,7 +200,12 @@ fn finish(args: &RunArgs, out: &Path, writer: RunWriter, fail_on: &FailOn) -> an
         out.display(),
         out.join("report.html").display()
     );
-    crate::terminal::tell!("{}", terminal::faint(&format!("check it: rigel verify {}", out.display())));
+    // As this program was called: after `cargo run` there is no `rigel` on the path.
+    let program = std::env::args().next().unwrap_or_else(|| "rigel".to_owned());
+    crate::terminal::tell!("{}", terminal::faint(&format!("check it: {program} verify {}", out.display())));
+    if let Some(load) = disturbed(run.provenance()) {
+        crate::terminal::tell!("{} {load}; what is undecided above may come from that", terminal::warning());
+    }
     if let Some(word) = fail_on.said(&run) {
         crate::terminal::tell!("a verdict or outcome says `{word}` (--fail-on)");
         return Ok(Exit::CheckFailed);

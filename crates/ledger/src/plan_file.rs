@@ -149,9 +149,10 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
     ];
     let keys: Vec<&'static str> = ["name", "seed", "probes"].into_iter().chain(sections).collect();
     let root = Section::root(source, &table, &keys)?;
-    let named = "1 to 64 letters, digits, `.`, `_` or `-`";
+    let named = "1 to 64 letters, digits, `.`, `_` or `-`, the first no `.`";
     let name = root.text("name", named, base.map(|b| b.name.clone()), |text| {
-        if (1..=64).contains(&text.len()) { word(text, named) } else { Err(named.to_owned()) }
+        let fits = (1..=64).contains(&text.len()) && !text.starts_with('.');
+        if fits { word(text, named) } else { Err(named.to_owned()) }
     })?;
     let seed = root.whole("seed", 0..=TOML_MAX, base.map(|b| b.seed))?;
     let probes = root.axis("probes", &names(&Plan::OFFERED), base.map(|b| b.probes.clone()), probe)?;

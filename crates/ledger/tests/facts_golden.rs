@@ -123,6 +123,38 @@ fn a_match_that_is_missing_on_the_path_is_replaced_by_the_fastest_and_named() {
 }
 
 #[test]
+fn no_slower_path_lends_its_ceiling_to_the_fastest_match() {
+    // The match runs fastest on `older`; a third, slow path has a match with a good ceiling, against which all is fast.
+    let planted = |loops: &dyn Fn(&mut Run)| {
+        let mut run = golden();
+        run.cells.retain(|row| row.path != "matrix" || row.triple != HALF || row.work == Work::Rung);
+        run.cells.retain(|row| row.path != "older" || row.work != Work::Ceiling);
+        run.product("slow", HALF, BIG, 90);
+        run.ceiling("slow", HALF, 100);
+        loops(&mut run);
+        let facts = run.facts();
+        let of = |name: &str| {
+            facts.iter().find(|f| f.name == name && f.path == "matrix" && f.triple == Some(NARROW)).cloned()
+        };
+        (of("verdict.acceleration").unwrap(), of("ratio.ceiling_match"))
+    };
+    for loops in [
+        &(|_: &mut Run| {}) as &dyn Fn(&mut Run),
+        // One that its own product outruns, and one without a plateau.
+        &|run| run.ceiling("older", HALF, 10),
+        &|run| {
+            run.ceiling("older", HALF, 10_000);
+            run.cells.retain(|row| row.path != "older" || row.tile != "ilp4x2");
+        },
+    ] {
+        let (verdict, ratio) = planted(loops);
+        assert!(ratio.is_none(), "{}", ratio.unwrap().words);
+        assert_eq!(verdict.value, "undecided: no ceiling", "{}", verdict.words);
+        assert!(verdict.words.contains("the match on older"), "{}", verdict.words);
+    }
+}
+
+#[test]
 fn incomplete_provenance_gives_no_verdict_and_names_the_fields() {
     let mut run = golden();
     run.provenance.commit.clear();
@@ -228,23 +260,35 @@ fn a_loop_that_its_own_product_outruns_is_no_ceiling() {
     for by in [1.0, 1.01] {
         assert!((share(&loops_scaled(by / reached)) - by).abs() < 0.005, "{by}");
     }
-    let asked = |change: &dyn Fn(&mut Run)| {
+    let outrun = |change: &dyn Fn(&mut Run)| {
         let mut run = loops_scaled(1.3 / reached);
         change(&mut run);
         run.facts().iter().any(|f| f.name == "ceiling.outrun")
     };
-    assert!(asked(&|_| {}));
-    // Five processes are too few; zeros may run at another clock; one process in which the loop was as fast is a doubt.
-    assert!(!asked(&|run| run.cells.retain(|row| row.work != Work::Gemm || row.process > 0)));
-    assert!(!asked(&|run| {
-        run.cells.iter_mut().filter(|row| row.work == Work::Gemm).for_each(|row| row.recipe = Some(Recipe::Zeros));
-    }));
-    assert!(!asked(&|run| {
-        for row in run.cells.iter_mut().filter(|row| row.work == Work::Gemm && row.triple == HALF && row.process == 0) {
-            let (times, _) = run.samples.0.get_mut(&(row.cell, row.process)).unwrap();
-            times.iter_mut().for_each(|time| time.0 *= 2);
-            row.median_ns = row.median_ns.map(|median| median * 2.0);
+    type Change<'a> = &'a dyn Fn(&mut CellRow, &mut Vec<Time>, &mut Vec<Megahertz>);
+    let products = |run: &mut Run, each: Change<'_>| {
+        for row in run.cells.iter_mut().filter(|row| row.work == Work::Gemm && row.triple == HALF) {
+            let (times, clocks) = run.samples.0.get_mut(&(row.cell, row.process)).unwrap();
+            each(row, times, clocks);
         }
+    };
+    let slower = |row: &mut CellRow, times: &mut Vec<Time>| {
+        times.iter_mut().for_each(|time| time.0 *= 2);
+        row.median_ns = row.median_ns.map(|median| median * 2.0);
+    };
+    // Neither a lost process nor a slow one gives the loop back.
+    assert!(outrun(&|run| run.cells.retain(|row| row.work != Work::Gemm || row.process > 0)));
+    assert!(outrun(&|run| products(run, &|row, times, _| if row.process == 0 {
+        slower(row, times)
+    })));
+    // Zeros may run at another clock, and a product that outruns the loop by its clock alone does not outrun it.
+    assert!(!outrun(&|run| products(run, &|row, _, _| row.recipe = Some(Recipe::Zeros))));
+    assert!(!outrun(&|run| {
+        products(run, &|row, times, clocks| {
+            slower(row, times);
+            clocks.iter_mut().for_each(|clock| clock.0 /= 4);
+            row.clock_mhz = row.clock_mhz.map(|clock| clock / 4.0);
+        });
     }));
 }
 

@@ -46,12 +46,17 @@ impl fmt::Display for Shape {
 #[error("`{0}` is not a shape: write MxNxK (`512x512x256`) or one number for a cube (`512`), each from 1 to 1048576")]
 pub struct BadShape(pub String);
 
+/// A whole number in its one spelling: no sign, no leading zero.
+fn extent(text: &str) -> Option<usize> {
+    let plain = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
+    text.parse().ok().filter(|_| plain)
+}
+
 impl FromStr for Shape {
     type Err = BadShape;
     fn from_str(s: &str) -> Result<Self, Self::Err> {
         let bad = || BadShape(s.to_owned());
-        let parts: Vec<usize> =
-            s.split('x').map(|p| p.parse::<usize>().map_err(|_| bad())).collect::<Result<_, _>>()?;
+        let parts: Vec<usize> = s.split('x').map(|p| extent(p).ok_or_else(bad)).collect::<Result<_, _>>()?;
         let shape = match parts[..] {
             [n] => Shape::cube(n),
             [m, n, k] => Shape::new(m, n, k),

@@ -6,6 +6,8 @@
 use crate::numbers::{count, counted, counted_as};
 use crate::reading::Reading;
 use rigel_ledger::rows::Work;
+use rigel_numerics::Triple;
+use std::collections::BTreeSet;
 
 /// How a run stands to a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +61,8 @@ struct Counts {
     ratios_of_one_size: usize,
     ratios_with_base: usize,
     ratios_with_interval: usize,
-    ceilings: usize,
+    pairs: usize,
+    without_ceiling: usize,
     modes_facts: usize,
 }
 
@@ -153,10 +156,11 @@ pub(crate) fn rules(reading: &Reading<'_>) -> Vec<Rule> {
     );
     rule(
         "Whether a median tells enough is examined.",
-        some(counts.timed, Answer::of(counts.rates == 0 || counts.modes_facts > 0)),
+        some(counts.timed, Answer::of(counts.modes_facts == counts.rates)),
         format!(
-            "{} looked at for modes; {} of {} have more than one, and those show each mode.",
-            counted(counts.modes_facts, "rate"),
+            "{} of {} looked at for modes; {} of {} have more than one, and those show each mode.",
+            n(counts.modes_facts),
+            counted(counts.rates, "rate"),
             n(counts.with_modes),
             counted(counts.timed, "timed row")
         ),
@@ -185,11 +189,11 @@ pub(crate) fn rules(reading: &Reading<'_>) -> Vec<Rule> {
     );
     rule(
         "Results stand beside an upper bound.",
-        some(counts.rates, Answer::of(counts.ceilings > 0)),
+        some(counts.rates, Answer::of(counts.without_ceiling == 0)),
         format!(
-            "{} of path and type triple {} an accepted measured ceiling, drawn beside the rates.",
-            counted(counts.ceilings, "pair"),
-            if counts.ceilings == 1 { "has" } else { "have" }
+            "{} of {} of path and type triple with a rate have an accepted measured ceiling, drawn beside the rates.",
+            n(counts.pairs - counts.without_ceiling),
+            counted(counts.pairs, "pair")
         ),
     );
     let (joined, apart) = joined(reading);
@@ -246,6 +250,17 @@ fn counts(reading: &Reading<'_>) -> Counts {
         c.short += usize::from(row.repetitions.is_some_and(|n| n < share));
         c.cut_short += usize::from(row.stop == Some(rigel_ledger::rows::Stop::Budget));
     }
+    let pairs = |name: &str| -> BTreeSet<(&str, Option<Triple>)> {
+        reading
+            .source
+            .facts
+            .iter()
+            .filter(|fact| fact.name == name)
+            .map(|fact| (fact.path.as_str(), fact.triple))
+            .collect()
+    };
+    let (rated, accepted) = (pairs("rate"), pairs("ceiling"));
+    (c.pairs, c.without_ceiling) = (rated.len(), rated.difference(&accepted).count());
     for fact in reading.source.facts {
         let interval = fact.low.is_some() && fact.high.is_some();
         match fact.name.as_str() {
@@ -254,7 +269,6 @@ fn counts(reading: &Reading<'_>) -> Counts {
                 c.rates_of_one_size += usize::from(fact.shape.is_some());
                 c.rates_with_interval += usize::from(interval);
             }
-            "ceiling" => c.ceilings += 1,
             "modes" => c.modes_facts += 1,
             name if name.starts_with("ratio.") && name != "ratio.ceiling_match" => {
                 c.ratios += 1;

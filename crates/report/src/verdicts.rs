@@ -8,6 +8,7 @@ use crate::text::{markdown, visible};
 use rigel_ledger::FactRow;
 use rigel_ledger::verdict::CEILING_ALONE;
 use rigel_numerics::Triple;
+use std::collections::BTreeSet;
 
 /// One line per path and type triple that was tried or advertised, in the order of the device's offers.
 #[derive(Debug, Clone, PartialEq)]
@@ -225,9 +226,9 @@ fn row(reading: &Reading<'_>, subject: Subject<'_>, complete: bool) -> VerdictRo
     if words.is_empty() {
         words.extend(tally.map(|t| t.reason).filter(|r| !r.is_empty()));
     }
-    let mut evidence: Vec<String> = Vec::new();
+    let (mut evidence, mut seen): (Vec<String>, BTreeSet<&str>) = Default::default();
     for id in verdicts.iter().flat_map(|f| f.evidence.split_whitespace()) {
-        if !evidence.iter().any(|e| e == id) && evidence.len() < 64 {
+        if seen.insert(id) {
             evidence.push(id.to_owned());
         }
     }

@@ -375,13 +375,17 @@ impl Gatekeeper {
     pub fn judge(&self, identity: &Identity, inputs: &Inputs, before: &View, after: Option<&View>) -> Judgement {
         let worse_after = after.filter(|after| after.worse_than(before));
         let view = worse_after.unwrap_or(before);
-        // Without trials no output is right.
-        let trials = match &view.trials {
-            Some(trials) => Rc::clone(trials),
-            None if inputs.blind => Rc::default(),
-            None => self.sizes(inputs).unwrap_or_default(),
+        let found = match &view.trials {
+            Some(trials) => Ok(Rc::clone(trials)),
+            None if inputs.blind => Ok(Rc::default()),
+            None => self.sizes(inputs),
         };
-        gate::judge(&Gate {
+        // Without trials no output is right.
+        let (trials, unplanted) = match found {
+            Ok(trials) => (trials, None),
+            Err(why) => (Rc::default(), Some(why)),
+        };
+        let mut judgement = gate::judge(&Gate {
             triple: identity.triple,
             tolerance: gate_tolerance(inputs.tolerance),
             model_bound: None,
@@ -391,7 +395,11 @@ impl Gatekeeper {
             after: worse_after.map(|view| view.check),
             sums: view.sums,
             operands: view.operands,
-        })
+        });
+        if let Some(why) = unplanted.filter(|_| judgement.outcome == rigel_ledger::Outcome::Mistrusted) {
+            judgement.reason = format!("no fault could be planted, so nothing shows that the gate sees one: {why}");
+        }
+        judgement
     }
 }
 

@@ -121,22 +121,21 @@ impl<'a> Ceiling<'a> {
     /// Takes back the acceptance of a loop that a product of its own path and triple outruns: what is slower than a whole
     /// product is no limit of the unit, whatever its plateau.
     ///
-    /// The slowest process of the product must be faster than the fastest one of the loop, by more than neighbours on a plateau
-    /// may differ; of two equal rates over six processes each that happens once in 924 even without the margin. Zeros and
-    /// constants are not asked: they may run at another clock. Without readable clocks nor is what shows several modes.
+    /// Medians decide, and no interval protects the loop: where they are apart by more than neighbours on a plateau may differ,
+    /// nothing is known of the limit, and `undecided` is the safe side. The product must be faster per time and, where clocks are
+    /// read, per cycle: a clock that lies moves one of the two. Zeros and constants are not asked: they may run at another clock.
     fn ask_products(&mut self, products: &[Measured<'_>], evidence: &Evidence<'_>) {
         let (Some(limit), Some(plateau)) = (self.best_side(), &self.side) else { return };
         let own = |product: &&Measured<'_>| product.product.path == self.path && product.product.triple == self.triple;
         let outrun = |product: &Measured<'_>| {
             let side = product.side.as_ref()?;
-            let steady = side.modes.is_empty() && plateau.modes.is_empty();
-            let apart = side.slowest_over_fastest(&limit, steady)? > 1.0 + evidence.plan.thresholds.plateau;
-            let share = side.share_of(&limit)?;
+            let share = side.least_share_of(&limit)?;
             let evidence = side.evidence.iter().chain(&plateau.evidence).copied().collect();
-            apart.then(|| Outrun { share, product: product.name(), evidence })
+            Some(Outrun { share, product: product.name(), evidence })
         };
         let asked = products.iter().filter(own).filter(|product| product.can_decide());
-        self.outrun = asked.filter_map(outrun).max_by(|a, b| a.share.total_cmp(&b.share));
+        let fastest = asked.filter_map(outrun).max_by(|a, b| a.share.total_cmp(&b.share));
+        self.outrun = fastest.filter(|outrun| outrun.share > 1.0 + evidence.plan.thresholds.plateau);
         if let Some(outrun) = &self.outrun {
             self.refused = outrun.to_string();
             self.side = None;
@@ -148,9 +147,9 @@ impl<'a> Ceiling<'a> {
         (!self.refused.is_empty()).then_some(self.refused.as_str())
     }
 
-    /// Operations per second of the accepted ceiling: the best variant's median over processes.
-    pub(super) fn rate(&self) -> Option<f64> {
-        self.best_side()?.rate().map(|(rate, _)| rate)
+    /// Operations per second of the variant that is or would be the ceiling, accepted or not.
+    pub(super) fn reached(&self) -> Option<f64> {
+        middle(&self.best.as_ref()?.points.iter().map(|point| point.rate).collect::<Vec<_>>()).map(|(rate, _)| rate)
     }
 
     /// The accepted variant by itself.

@@ -5,7 +5,7 @@ use super::cells::Cell;
 use super::modes::{ModeRates, Shown};
 use crate::rows::{CellId, CellRow};
 use crate::statistics::{Interval, ratio_interval_over_processes, ratio_median};
-use crate::verdict::{Comparison, PROCESSES, Ratio, StatePair, States};
+use crate::verdict::{Comparison, Ratio, StatePair, States};
 
 /// Clocks closer than this, relative to the higher, are one clock state.
 const SAME_CLOCK: f64 = 0.05;
@@ -91,21 +91,11 @@ impl Side<'_> {
         Some(self.rate()?.0 / ceiling.rate()?.0)
     }
 
-    /// The slowest process of this side over the fastest of another, per cycle where all clocks were read; per time, where they
-    /// were not, only if `steady`. `None` below [`PROCESSES`] of each.
-    pub(super) fn slowest_over_fastest(&self, other: &Side<'_>, steady: bool) -> Option<f64> {
-        let cycles = |side: &Side<'_>| side.points.iter().map(|point| point.per_cycle).collect::<Option<Vec<f64>>>();
-        let rates = |side: &Side<'_>| side.points.iter().map(|point| point.rate).collect::<Vec<f64>>();
-        let (own, fast) = match (cycles(self), cycles(other)) {
-            (Some(own), Some(fast)) => (own, fast),
-            _ if steady => (rates(self), rates(other)),
-            _ => return None,
-        };
-        if own.len().min(fast.len()) < PROCESSES {
-            return None;
-        }
-        let slowest = own.into_iter().min_by(f64::total_cmp)?;
-        Some(slowest / fast.into_iter().max_by(f64::total_cmp)?)
+    /// The smaller of the shares of a ceiling per time and, where both clocks were read, per cycle.
+    pub(super) fn least_share_of(&self, ceiling: &Side<'_>) -> Option<f64> {
+        let per_time = self.rate()?.0 / ceiling.rate()?.0;
+        let per_cycle = self.per_cycle().zip(ceiling.per_cycle()).map(|((own, _), (top, _))| own / top);
+        Some(per_cycle.map_or(per_time, |per_cycle| per_cycle.min(per_time)))
     }
 
     /// The states of this side: its modes, or itself as the only one, with the clock of each.

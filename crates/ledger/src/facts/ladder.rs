@@ -154,8 +154,8 @@ fn faster<'a>(bench: &Bench<'a>, (path, triple): Pair<'a>) -> (Answer, String, V
         return (Answer::NotTried, "the plan does not judge this triple".to_owned(), Vec::new());
     }
     let Acceleration { case, evidence, .. } = bench.acceleration(path, triple);
-    let share = bench.plan.thresholds.ceiling_share;
-    let decides = |share_of: Option<f64>| matches!(Standing::of(share_of, share), Standing::Decides { .. });
+    let thresholds = &bench.plan.thresholds;
+    let decides = |share: Option<f64>| matches!(Standing::of(share, thresholds), Standing::Decides { .. });
     let products = case.products.iter().filter(|product| decides(product.share));
     let compared: Vec<(&str, &Comparison)> = products
         .map(|product| (product.name.as_str(), &product.comparison))

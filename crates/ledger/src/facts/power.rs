@@ -85,9 +85,15 @@ pub(super) fn facts(evidence: &Evidence<'_>) -> Vec<FactRow> {
                 let words = "median over slices under this load".to_owned();
                 facts.push(subject.number(&format!("power.load.{meter}"), (watts, "W"), interval, words, &[*id]));
             }
-            let Some(energy) = energy(&slices, idle) else { continue };
+            let Some(energy) = energy(&slices, idle) else {
+                let words =
+                    "a slice without operations, or none above idle: the load is too light for this meter".to_owned();
+                facts.push(subject.word(&format!("energy.operation.{meter}"), "unavailable", words, &[*id]));
+                continue;
+            };
             let seconds: f64 = slices.iter().map(|s| s.seconds).sum();
-            let words = format!("{idle:.1} W of idling subtracted; {seconds:.2} s in {} slices", slices.len());
+            let words =
+                format!("{idle:.1} W of idling subtracted; {seconds:.2} s of one window in {} slices", slices.len());
             let name = format!("energy.operation.{meter}");
             facts.push(subject.number(&name, (energy.value, "pJ"), energy.interval, words, &[*id]));
             energies.insert((row.path.clone(), row.triple, row.shape, row.recipe), (energy, *id));
@@ -103,7 +109,8 @@ pub(super) fn facts(evidence: &Evidence<'_>) -> Vec<FactRow> {
             let interval = zeros.interval.zip(random.interval).map(|(a, b)| Interval {
                 low: a.low / b.high,
                 high: a.high / b.low,
-                coverage: a.coverage.min(b.coverage),
+                // Both hold at once at least this often, however they depend on each other.
+                coverage: (a.coverage + b.coverage - 1.0).max(0.0),
             });
             let words = "zeros over random data; the interval joins the ends of both".to_owned();
             let name = format!("energy.zeros.{meter}");

@@ -15,11 +15,13 @@ use rigel_numerics::Triple;
 use std::collections::BTreeSet;
 
 /// A case for the acceleration rule, and the cells behind it.
-pub(super) struct Acceleration {
+pub(super) struct Acceleration<'a> {
     pub(super) case: AccelerationCase,
     pub(super) evidence: Vec<CellId>,
     /// Those of the ceiling ratio.
     ceilings: Vec<CellId>,
+    /// The path of the match's ceiling, where there is a ceiling ratio.
+    other: Option<&'a str>,
 }
 
 impl<'a> Bench<'a> {
@@ -30,11 +32,11 @@ impl<'a> Bench<'a> {
         for (path, triple) in self.pairs() {
             let subject = Subject::triple(Probe::Throughput, path, triple);
             if self.judges(triple) {
-                let Acceleration { case, evidence, ceilings } = self.acceleration(path, triple);
+                let Acceleration { case, evidence, ceilings, other } = self.acceleration(path, triple);
                 if let Ok(comparison) = &case.ceiling {
-                    let words = match &case.matched {
-                        MatchedBy::FastestPath(path) => format!("against the match's ceiling on {path}; {comparison}"),
-                        _ => comparison.to_string(),
+                    let words = match other.filter(|other| *other != path) {
+                        Some(other) => format!("against the match's ceiling on {other}; {comparison}"),
+                        None => comparison.to_string(),
                     };
                     let value = (comparison.time.value, "");
                     facts.push(subject.number(
@@ -99,7 +101,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The case of a triple on a path against its match.
-    pub(super) fn acceleration(&self, path: &'a str, triple: Triple) -> Acceleration {
+    pub(super) fn acceleration(&self, path: &'a str, triple: Triple) -> Acceleration<'a> {
         let matched = self.plan.matches.triple;
         let mut evidence: Vec<CellId> = Vec::new();
         let mut excluded = Vec::new();
@@ -151,10 +153,11 @@ impl<'a> Bench<'a> {
             (false, None) if path_has_match => MatchedBy::SamePath,
             (false, None) => MatchedBy::Nothing,
         };
+        let other = ceiling.as_ref().ok().map(|(_, path)| *path);
         let ceiling = ceiling.map(|(comparison, _)| comparison);
         let signs = self.signs(path, triple);
         let case = AccelerationCase { matched, ceiling, products, excluded, signs };
-        Acceleration { case, evidence, ceilings }
+        Acceleration { case, evidence, ceilings, other }
     }
 
     /// A unit of this path and triple whose arithmetic is a composition of another one's steps, and what the device says of its
@@ -170,7 +173,7 @@ impl<'a> Bench<'a> {
 
     fn ceiling_ratio(
         &self,
-        path: &str,
+        path: &'a str,
         triple: Triple,
         path_has_match: bool,
         evidence: &mut Vec<CellId>,
@@ -178,29 +181,34 @@ impl<'a> Bench<'a> {
         let side = |ceiling: Option<&'a Ceiling<'a>>, whose: &str| match ceiling {
             None => Err(format!("{whose} has no ceiling loop here")),
             Some(ceiling) => match (&ceiling.side, ceiling.refusal()) {
-                (Some(side), _) => Ok((side, ceiling.path)),
+                (Some(side), _) => Ok(side),
                 (None, why) => Err(format!("{whose} has no accepted ceiling ({})", why.unwrap_or("not measured"))),
             },
         };
         let matched = self.plan.matches.triple;
-        let (ours, _) = side(self.ceiling(path, triple), "the candidate")?;
-        let of_match = || self.ceilings.iter().filter(|ceiling| ceiling.triple == matched);
-        let accepted = of_match().filter(|ceiling| ceiling.side.is_some());
-        let other = match path_has_match {
-            true => self.ceiling(path, matched),
-            false => accepted.max_by(|a, b| a.rate().unwrap_or(0.0).total_cmp(&b.rate().unwrap_or(0.0))),
-        };
-        let reasons: Vec<String> = of_match().filter_map(|c| Some(format!("{}: {}", c.path, c.refusal()?))).collect();
-        if other.is_none() && !reasons.is_empty() {
-            return Err(format!("the match has no accepted ceiling on any path ({})", reasons.join(", ")));
-        }
-        let (theirs, other_path) = side(other, "the match")?;
+        let ours = side(self.ceiling(path, triple), "the candidate")?;
+        let other_path =
+            if path_has_match { path } else { self.fastest_match_path().ok_or("the match is on no path")? };
+        let whose = if path_has_match { "the match".to_owned() } else { format!("the match on {other_path}") };
+        let theirs = side(self.ceiling(other_path, matched), &whose)?;
         let compared = compare(ours, theirs).ok_or("the two ceilings have no process in common")?;
         if !compared.same_block {
             return Err("the two ceilings were measured in different blocks".to_owned());
         }
         evidence.extend(ours.evidence.iter().chain(&theirs.evidence));
         Ok((compared.comparison, other_path))
+    }
+
+    /// The path on which the match is fastest, by products that may decide, else by loops, accepted or not: a slower path's
+    /// ceiling never stands in for one that is missing.
+    fn fastest_match_path(&self) -> Option<&'a str> {
+        let matched = self.plan.matches.triple;
+        let products = self.products.iter().filter(|product| product.product.triple == matched && product.can_decide());
+        let of_products = products.filter_map(|p| Some((p.side.as_ref()?.rate()?.0, p.product.path)));
+        let loops = self.ceilings.iter().filter(|ceiling| ceiling.triple == matched);
+        let of_loops = loops.filter_map(|ceiling| Some((ceiling.reached()?, ceiling.path)));
+        let faster = |a: &(f64, &str), b: &(f64, &str)| a.0.total_cmp(&b.0);
+        of_products.max_by(faster).or_else(|| of_loops.max_by(faster)).map(|(_, path)| path)
     }
 
     /// The cases of a triple on a path against the baselines.

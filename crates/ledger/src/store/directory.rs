@@ -94,6 +94,8 @@ pub(crate) fn list(dir: &Path) -> Result<Listing, StoreError> {
                     }
                 }
             }
+            // What a kill left of a page that was being written over: the next page takes its place.
+            other if !is_dir && other.strip_suffix(UNFINISHED).is_some_and(|whole| ABOUT.contains(&whole)) => {}
             other if other.ends_with(UNFINISHED) && !is_dir => listing.unfinished.push(name),
             _ => drop(listing.foreign.get_or_insert(name)),
         }

@@ -295,7 +295,7 @@ pub enum FileFault {
 impl fmt::Display for FileFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FileFault::NotARun => write!(f, "no run here: it has neither run.json nor runs/"),
+            FileFault::NotARun => write!(f, "no run here: it has neither run.json nor runs/*.json"),
             FileFault::AlreadyARun => write!(f, "a run is here already; resume it, or start over with --fresh"),
             FileFault::Foreign(name) => {
                 write!(f, "holds `{name}`, which is no file of a run; nothing was touched: name an empty directory")

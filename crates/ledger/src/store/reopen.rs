@@ -74,7 +74,8 @@ pub(crate) fn reopen(dir: &Path, plan: &Plan, now: &Provenance) -> Result<Reopen
         let path = dir.join(name);
         fs::remove_file(&path).map_err(StoreError::io(&path, "remove"))?;
     }
-    let power = text_file::read::<PowerRow>(&dir.join(POWER), row_text::read_line, true)?.rows;
+    // Written whole each time, so no kill leaves a torn row.
+    let power = text_file::read::<PowerRow>(&dir.join(POWER), row_text::read_line, false)?.rows;
     let rows = survey.kept.iter().map(|&i| cells.rows[i].clone()).collect();
     Ok(Reopened { provenance: recorded.clone(), rows, committed, lengths, power, torn: survey.torn, sealed })
 }

@@ -10,7 +10,7 @@ use crate::store::error::RowFault;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Most bytes of a line: a verdict names every cell it rests on, thirteen bytes each.
+/// Most bytes of any line: a verdict names every cell it rests on, thirteen bytes each.
 pub(crate) const LINE_LIMIT: usize = 4 << 20;
 /// Most bytes of a text in a row, with the words that say how much was cut.
 const TEXT_LIMIT: usize = 8 << 10;
@@ -23,6 +23,8 @@ pub(crate) trait TextRow: Serialize + DeserializeOwned + Send {
     fn numbers(&self) -> Vec<(&'static str, Option<f64>, bool)>;
     /// Makes its free texts fit in a line.
     fn tame(&mut self);
+    /// Most bytes of its line: texts, and what else a line may hold.
+    const LIMIT: usize = 64 << 10;
 }
 
 impl TextRow for CellRow {
@@ -52,6 +54,8 @@ impl TextRow for CellRow {
 }
 
 impl TextRow for FactRow {
+    const LIMIT: usize = LINE_LIMIT;
+
     fn numbers(&self) -> Vec<(&'static str, Option<f64>, bool)> {
         vec![("low", self.low, true), ("high", self.high, true)]
     }
@@ -114,6 +118,9 @@ pub(crate) fn write_line<T: Serialize>(row: &T, out: &mut Vec<u8>) -> Result<(),
 
 /// Reads one line without its line feed.
 pub(crate) fn read_line<T: TextRow>(line: &[u8]) -> Result<T, RowFault> {
+    if line.len() > T::LIMIT {
+        return Err(RowFault::TooLong { limit: T::LIMIT });
+    }
     let row = read_values::<T>(line)?;
     for (column, value, infinite) in row.numbers() {
         let fine = value.is_none_or(|v| v.is_finite() || (infinite && v == f64::INFINITY));

@@ -80,12 +80,12 @@ pub fn accelerated(case: &AccelerationCase, thresholds: &Thresholds) -> Ruling<A
     }
     let mut unknown_share = false;
     for product in &case.products {
-        let standing = Standing::of(product.share, thresholds.ceiling_share);
+        let standing = Standing::of(product.share, thresholds);
         clauses.push(format!("{} {} ({standing})", product.name, product.comparison));
         match standing {
             Standing::Decides { .. } => deciding.push((&product.name, &product.comparison)),
             Standing::Bound { .. } => {}
-            Standing::NoCeiling => unknown_share = true,
+            Standing::NoCeiling | Standing::Beyond { .. } => unknown_share = true,
         }
     }
     clauses.extend(case.excluded.iter().map(|cell| format!("left out: {cell}")));

@@ -1,6 +1,7 @@
 //! May a product decide a verdict, or is it bound by something else than the unit?
 
 use super::ratio::Comparison;
+use crate::plan::Thresholds;
 use std::fmt;
 
 /// What a product cell may say.
@@ -16,14 +17,22 @@ pub enum Standing {
         /// Match rate ÷ match ceiling.
         share: f64,
     },
+    /// Its match seems to outrun its own ceiling, by a clock or in some processes: then the ceiling is no measure of it.
+    Beyond {
+        /// Match rate ÷ match ceiling.
+        share: f64,
+    },
     /// The match has no accepted ceiling, so nothing is known.
     NoCeiling,
 }
 
 impl Standing {
-    /// From the match's share of its own ceiling. A share that is not a number is [`Standing::NoCeiling`].
-    pub fn of(share: Option<f64>, threshold: f64) -> Standing {
+    /// From the match's share of its own ceiling: it decides from the plan's share to 1 and what neighbours on a plateau may differ.
+    /// A share that is not a number is [`Standing::NoCeiling`].
+    pub fn of(share: Option<f64>, thresholds: &Thresholds) -> Standing {
+        let threshold = thresholds.ceiling_share;
         match share {
+            Some(share) if share > 1.0 + thresholds.plateau => Standing::Beyond { share },
             Some(share) if share >= threshold => Standing::Decides { share },
             Some(share) if share < threshold => Standing::Bound { share },
             _ => Standing::NoCeiling,
@@ -37,6 +46,9 @@ impl fmt::Display for Standing {
             Standing::Decides { share } => write!(f, "match at {:.0} % of its ceiling", share * 100.0),
             Standing::Bound { share } => {
                 write!(f, "launch-bound or bandwidth-bound: match at {:.0} % of its ceiling", share * 100.0)
+            }
+            Standing::Beyond { share } => {
+                write!(f, "match at {:.0} % of its ceiling, which is no measure of it then", share * 100.0)
             }
             Standing::NoCeiling => f.write_str("match has no accepted ceiling"),
         }

@@ -65,11 +65,11 @@ pub fn win(cases: &[(Baseline, BaselineCase)], thresholds: &Thresholds) -> Rulin
         let mut decides = false;
         let mut unknown_share = false;
         for product in products {
-            let standing = Standing::of(product.share, thresholds.ceiling_share);
+            let standing = Standing::of(product.share, thresholds);
             clauses.push(format!("{baseline} ({subject}) {} {} ({standing})", product.name, product.comparison));
             match standing {
                 Standing::Bound { .. } => continue,
-                Standing::NoCeiling => {
+                Standing::NoCeiling | Standing::Beyond { .. } => {
                     unknown_share = true;
                     continue;
                 }

@@ -45,6 +45,8 @@ pub fn verdicts(seed: u64, n: u32) -> Table {
     let bench = Bench { seed, n, plan, provenance };
     let accelerated = |ratio, deciding| move |bench: &Bench, truth: u64| bench.acceleration(truth, ratio, deciding);
     let win = |ratio| move |bench: &Bench, truth: u64| bench.win(truth, ratio);
+    let outrun = |rate| move |bench: &Bench, truth: u64| bench.outrun(truth, rate);
+    let is_outrun = |value: &str| !value.is_empty();
     let is_accelerated = |word: &str| word == "accelerated";
     let is_not = |word: &str| word != "accelerated" && !word.starts_with("undecided");
     let is_win = |word: &str| word.starts_with("win");
@@ -105,6 +107,9 @@ pub fn verdicts(seed: u64, n: u32) -> Table {
             undecided,
             Limit::Shown,
         ),
+        bench.line("loop at 0.50 of a product, states told", Told, "outrun", outrun(0.5), is_outrun, Limit::Shown),
+        bench.line("loop at 0.80 of a product, states told", Told, "outrun", outrun(0.8), is_outrun, Limit::Shown),
+        bench.line("loop at 1.00 of a product", Any, "outrun", outrun(1.0), is_outrun, Limit::Shown),
         bench.line("at 1.10 over C", Any, "win", win(1.1), is_win, Limit::AtMost(0.025)),
         bench.line("at 0.99 over C", Any, "win", win(0.99), is_win, Limit::Never),
         bench.line("at 1.21 over C", Any, "no win", win(1.21), is_no_win, Limit::Never),
@@ -160,6 +165,20 @@ impl Bench {
             run.product(path, HALF);
         }
         self.word(&run, HALF, "verdict.win")
+    }
+
+    /// Whether a loop that runs at `rate` of what its own path's product reaches is taken back as a ceiling.
+    fn outrun(&self, seed: u64, rate: f64) -> String {
+        let mut truth = Truth::draw(seed, Planted::Verdicts { ratio: 1.0 });
+        let triples = truth.paths.iter_mut().flat_map(|path| &mut path.triples);
+        for triple in triples.filter(|triple| triple.triple == HALF) {
+            let product = triple.rate;
+            triple.ceiling.iter_mut().for_each(|ceiling| ceiling.rate = product * rate);
+        }
+        let mut run = PlantedRun::new(&truth);
+        run.ceiling("matmul2d", HALF);
+        run.product("matmul2d", HALF);
+        self.word(&run, HALF, "ceiling.outrun")
     }
 
     fn word(&self, run: &PlantedRun<'_>, triple: Triple, name: &str) -> String {

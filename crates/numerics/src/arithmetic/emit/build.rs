@@ -91,7 +91,7 @@ impl<'a> Build<'a> {
 
     /// A value that is a sum as it was.
     pub(super) fn unrounded(&self, negative: &str, magnitude: &str, place: &str, exponent: &str) -> String {
-        self.any_value("FINITE", negative, magnitude, place, exponent, "true")
+        self.any_value("A_FINITE", negative, magnitude, place, exponent, "true")
     }
 
     fn any_value(
@@ -136,7 +136,7 @@ impl<'a> Build<'a> {
         if !needs.integer {
             let mut fields = Vec::new();
             if needs.special {
-                fields.push(("kind", Type::I32, "FINITE, INFINITE or NAN"));
+                fields.push(("kind", Type::I32, "A_FINITE, AN_INFINITY or A_NAN"));
             }
             fields.push(("negative", Type::Bool, "the sign, of zeros too"));
             fields.push((
@@ -183,10 +183,10 @@ impl<'a> Build<'a> {
             return self.add("const ZERO: Value = 0;\n");
         }
         if self.needs.special {
-            self.add("const FINITE: i32 = 0;\nconst INFINITE: i32 = 1;\nconst NAN: i32 = 2;\n");
+            self.add("const A_FINITE: i32 = 0;\nconst AN_INFINITY: i32 = 1;\nconst A_NAN: i32 = 2;\n");
         }
         self.add("/// The exponent of what takes no part in alignment.\nconst NONE: i32 = -100000;\n");
-        let zero = self.value("FINITE", "false", "0", "0", "NONE");
+        let zero = self.value("A_FINITE", "false", "0", "0", "NONE");
         self.add(&format!("const ZERO: Value = {zero};\n"));
         if self.needs.special {
             let (negative, fraction) = match self.model.nan {
@@ -198,7 +198,7 @@ impl<'a> Build<'a> {
             } else {
                 "Every NaN becomes one word."
             };
-            let nan = self.value("NAN", &negative.to_string(), &super::codes::hex(fraction), "0", "NONE");
+            let nan = self.value("A_NAN", &negative.to_string(), &super::codes::hex(fraction), "0", "NONE");
             self.add(&format!("/// {about}\nconst NOT_A_NUMBER: Value = {nan};\n"));
         }
         let body = "if negative { -(magnitude as Sum) } else { magnitude as Sum }";
@@ -266,19 +266,19 @@ impl<'a> Build<'a> {
             "let element: Value = value_of_{decoder}(code);\nlet group: usize = i / {group};\nif group >= inputs.groups {{ return element; }}\nlet scale: Value = value_of_scale_{codes}(inputs.{codes}_scales[group]);\n"
         );
         let nan = match self.needs.payload {
-            true => self.value("NAN", "element.negative", "scale.magnitude", "0", "NONE"),
+            true => self.value("A_NAN", "element.negative", "scale.magnitude", "0", "NONE"),
             false => "NOT_A_NUMBER".to_owned(),
         };
         let arisen = match self.needs.payload {
-            true => self.value("NAN", "element.negative", "0x8000000000000000", "0", "NONE"),
+            true => self.value("A_NAN", "element.negative", "0x8000000000000000", "0", "NONE"),
             false => "NOT_A_NUMBER".to_owned(),
         };
         text += &format!(
-            "if scale.kind == NAN {{ return {nan}; }}\nif scale.magnitude == 0 && element.kind == INFINITE {{ return {arisen}; }}\nif element.kind != FINITE {{ return element; }}\n"
+            "if scale.kind == A_NAN {{ return {nan}; }}\nif scale.magnitude == 0 && element.kind == AN_INFINITY {{ return {arisen}; }}\nif element.kind != A_FINITE {{ return element; }}\n"
         );
         let exponent = format!("if scale.magnitude == 0 {{ {zero} }} else {{ element.exponent + scale.exponent }}");
         let value = self.value(
-            "FINITE",
+            "A_FINITE",
             "element.negative",
             "element.magnitude * scale.magnitude",
             "element.place + scale.place",
@@ -315,7 +315,7 @@ impl<'a> Build<'a> {
         let total = self.total("value.negative", "value.magnitude as Word", "value.place", "false");
         text += &match self.needs.special {
             true => format!(
-                "if value.kind == INFINITE {{ value = {infinite}; }} else if value.kind == FINITE {{ value = {round}({total}); }}\n"
+                "if value.kind == AN_INFINITY {{ value = {infinite}; }} else if value.kind == A_FINITE {{ value = {round}({total}); }}\n"
             ),
             false => format!("value = {round}({total});\n"),
         };

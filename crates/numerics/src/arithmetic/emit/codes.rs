@@ -64,15 +64,15 @@ impl Build<'_> {
         }
         let nan = match (self.needs.payload, bits) {
             (false, _) => "NOT_A_NUMBER".to_owned(),
-            (true, 0) => self.value("NAN", negative, "0x8000000000000000", "0", "NONE"),
+            (true, 0) => self.value("A_NAN", negative, "0x8000000000000000", "0", "NONE"),
             (true, _) => {
                 let fraction = format!("(fraction << {}) | 0x8000000000000000", 64 - bits);
-                self.value("NAN", negative, &fraction, "0", "NONE")
+                self.value("A_NAN", negative, &fraction, "0", "NONE")
             }
         };
         let infinite = match &intake.convert {
             Some(form) => self.infinite(form, negative),
-            None => self.value("INFINITE", negative, "0", "0", "NONE"),
+            None => self.value("AN_INFINITY", negative, "0", "0", "NONE"),
         };
         text += &match (specials(format), bits) {
             (Specials::Ieee, _) => {
@@ -89,7 +89,7 @@ impl Build<'_> {
         };
         if bits == 0 {
             let exponent = numbers("field - $bias");
-            return format!("{text}return {};\n", self.value("FINITE", negative, "1", &exponent, &exponent));
+            return format!("{text}return {};\n", self.value("A_FINITE", negative, "1", &exponent, &exponent));
         }
         let zero_exponent = self.zero_exponent(role);
         match intake.subnormals {
@@ -98,8 +98,8 @@ impl Build<'_> {
                 let sign = if flush == Flush::ToSignedZero { negative } else { "false" };
                 let zero = match &intake.convert {
                     // A zero has the exponent that its form gives it.
-                    _ if role == Role::Operand => self.value("FINITE", sign, "0", "0", &zero_exponent),
-                    _ => self.value("FINITE", sign, "0", "0", "NONE"),
+                    _ if role == Role::Operand => self.value("A_FINITE", sign, "0", "0", &zero_exponent),
+                    _ => self.value("A_FINITE", sign, "0", "0", "NONE"),
                 };
                 text += &format!("if field == 0 && fraction != 0 {{ return {zero}; }}\n");
             }
@@ -120,11 +120,12 @@ impl Build<'_> {
                 let kept = match (self.needs.special, exponent.as_str()) {
                     (_, "value.exponent") => "value".to_owned(),
                     (true, _) => {
-                        let value = self.value("FINITE", "value.negative", "value.magnitude", "value.place", &exponent);
-                        text += "if value.kind != FINITE { return value; }\n";
+                        let value =
+                            self.value("A_FINITE", "value.negative", "value.magnitude", "value.place", &exponent);
+                        text += "if value.kind != A_FINITE { return value; }\n";
                         value
                     }
-                    (false, _) => self.value("FINITE", "value.negative", "value.magnitude", "value.place", &exponent),
+                    (false, _) => self.value("A_FINITE", "value.negative", "value.magnitude", "value.place", &exponent),
                 };
                 format!("{text}return {kept};\n")
             }
@@ -139,7 +140,7 @@ impl Build<'_> {
                         exponent = format!("if magnitude == 0 {{ {zero_exponent} }} else {{ {exponent} }}");
                     }
                 }
-                format!("{text}return {};\n", self.value("FINITE", negative, "magnitude", &place, &exponent))
+                format!("{text}return {};\n", self.value("A_FINITE", negative, "magnitude", &place, &exponent))
             }
         }
     }
@@ -204,7 +205,7 @@ impl Build<'_> {
                 None => code(place.max_magnitude),
             };
             text += &format!(
-                "if value.kind == NAN {{ return {nan}; }}\nif value.kind == INFINITE {{ return {}; }}\n",
+                "if value.kind == A_NAN {{ return {nan}; }}\nif value.kind == AN_INFINITY {{ return {}; }}\n",
                 signed(&infinity)
             );
         }

@@ -114,9 +114,9 @@ impl Build<'_> {
                 if build.sticky() { "total.sticky" } else { "false" },
             )
         };
-        let zero = self.value("FINITE", "total.negative", "0", "0", &least.to_string());
+        let zero = self.value("A_FINITE", "total.negative", "0", "0", &least.to_string());
         let sign = if form.vanished == Vanished::KeepsSign { "total.negative" } else { "false" };
-        let vanished = self.value("FINITE", sign, "0", "0", &least.to_string());
+        let vanished = self.value("A_FINITE", sign, "0", "0", &least.to_string());
         let mut text = format!(
             "if total.magnitude == 0 {{ return {zero}; }}\nlet lead: i32 = total.place + bit_length(total.magnitude) - 1;\n"
         );
@@ -146,7 +146,7 @@ impl Build<'_> {
         };
         let overflowed = self.overflowed(form, "total.negative");
         text += &format!("if {over} {{ return {overflowed}; }}\n");
-        let value = self.value("FINITE", "total.negative", "kept as u64", "place", "exponent");
+        let value = self.value("A_FINITE", "total.negative", "kept as u64", "place", "exponent");
         let about = crate::arithmetic::describe::rounded(form);
         self.add(&format!("/// A sum, {about}.\nfn {name}(total: Total) -> Value {{\n{text}return {value};\n}}\n"));
         name
@@ -173,9 +173,9 @@ impl Build<'_> {
 
     fn beyond(&mut self, form: &Rounded, negative: &str) -> String {
         match specials(form.format) {
-            Specials::Ieee => self.value("INFINITE", negative, "0", "0", "NONE"),
+            Specials::Ieee => self.value("AN_INFINITY", negative, "0", "0", "NONE"),
             Specials::AllOnesNan | Specials::NegativeZeroNan if self.needs.payload => {
-                self.value("NAN", negative, "0x8000000000000000", "0", "NONE")
+                self.value("A_NAN", negative, "0x8000000000000000", "0", "NONE")
             }
             Specials::AllOnesNan | Specials::NegativeZeroNan => "NOT_A_NUMBER".to_owned(),
             Specials::None => self.largest(form, negative),
@@ -184,7 +184,7 @@ impl Build<'_> {
 
     fn largest(&self, form: &Rounded, negative: &str) -> String {
         let Numbers { precision, top, most, .. } = Numbers::of(form);
-        self.value("FINITE", negative, &format!("{most:#x}"), &(top - precision + 1).to_string(), &top.to_string())
+        self.value("A_FINITE", negative, &format!("{most:#x}"), &(top - precision + 1).to_string(), &top.to_string())
     }
 
     /// The name of the function that brings an integer sum to its width.

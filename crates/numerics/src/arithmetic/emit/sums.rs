@@ -128,7 +128,7 @@ impl Build<'_> {
             let first = if self.needs.order { "order[first]" } else { "first" };
             text += &format!("let group: usize = {first} / {group};\n");
             for side in ["a", "b"] {
-                let one = self.value("FINITE", "false", "1", "0", "0");
+                let one = self.value("A_FINITE", "false", "1", "0", "0");
                 text += &format!(
                     "let scale_{side}: Value = if group < inputs.groups {{ value_of_scale_{side}(inputs.{side}_scales[group]) }} else {{ {one} }};\n"
                 );
@@ -154,12 +154,12 @@ impl Build<'_> {
                 NanSource::A | NanSource::B if products => {
                     let side = if source == NanSource::A { "a" } else { "b" };
                     text += &format!(
-                        "for i in first..first + count {{\nlet z: Value = element_{side}(inputs, {index});\nif z.kind == NAN {{ return z; }}\n}}\n"
+                        "for i in first..first + count {{\nlet z: Value = element_{side}(inputs, {index});\nif z.kind == A_NAN {{ return z; }}\n}}\n"
                     );
                 }
                 NanSource::C => {
                     for term in values {
-                        text += &one(term, &format!("if {0}.kind == NAN {{ return {0}; }}\n", term.name));
+                        text += &one(term, &format!("if {0}.kind == A_NAN {{ return {0}; }}\n", term.name));
                     }
                 }
                 NanSource::A | NanSource::B => {}
@@ -173,17 +173,17 @@ impl Build<'_> {
         let mut text = String::new();
         if self.needs.special {
             if !self.needs.payload {
-                text += "if x.kind == NAN || y.kind == NAN { return NOT_A_NUMBER; }\n";
+                text += "if x.kind == A_NAN || y.kind == A_NAN { return NOT_A_NUMBER; }\n";
             }
-            let zero = |z: &str| format!("({z}.kind == FINITE && {z}.magnitude == 0)");
+            let zero = |z: &str| format!("({z}.kind == A_FINITE && {z}.magnitude == 0)");
             text += &format!(
-                "if x.kind == INFINITE || y.kind == INFINITE {{\nif {} || {} {{ return NOT_A_NUMBER; }}\nif x.negative != y.negative {{ minus = true; }} else {{ plus = true; }}\n}}\n",
+                "if x.kind == AN_INFINITY || y.kind == AN_INFINITY {{\nif {} || {} {{ return NOT_A_NUMBER; }}\nif x.negative != y.negative {{ minus = true; }} else {{ plus = true; }}\n}}\n",
                 zero("x"),
                 zero("y")
             );
             if let Some(limit) = limit {
                 text += &format!(
-                    "if x.kind == FINITE && y.kind == FINITE && x.magnitude != 0 && y.magnitude != 0 {{\n// A product of 2^{limit} or more counts as infinite.\nif x.place + y.place + bit_length((x.magnitude as Word) * (y.magnitude as Word)) - 1 >= {limit} {{\nif x.negative != y.negative {{ minus = true; }} else {{ plus = true; }}\n}}\n}}\n"
+                    "if x.kind == A_FINITE && y.kind == A_FINITE && x.magnitude != 0 && y.magnitude != 0 {{\n// A product of 2^{limit} or more counts as infinite.\nif x.place + y.place + bit_length((x.magnitude as Word) * (y.magnitude as Word)) - 1 >= {limit} {{\nif x.negative != y.negative {{ minus = true; }} else {{ plus = true; }}\n}}\n}}\n"
                 );
             }
         }
@@ -223,10 +223,10 @@ impl Build<'_> {
         let mut text = String::new();
         if self.needs.special {
             if !self.needs.payload {
-                text += &format!("if {z}.kind == NAN {{ return NOT_A_NUMBER; }}\n");
+                text += &format!("if {z}.kind == A_NAN {{ return NOT_A_NUMBER; }}\n");
             }
             text += &format!(
-                "if {z}.kind == INFINITE {{\nif {z}.negative {{ minus = true; }} else {{ plus = true; }}\n}}\n"
+                "if {z}.kind == AN_INFINITY {{\nif {z}.negative {{ minus = true; }} else {{ plus = true; }}\n}}\n"
             );
         }
         if signs {
@@ -261,7 +261,7 @@ impl Build<'_> {
             // Whichever of the two is NaN is the result; an infinity times a zero scale is none.
             let of = |side: &str| if self.needs.payload { format!("scale_{side}") } else { "NOT_A_NUMBER".to_owned() };
             text += &format!(
-                "if plus && minus {{ return NOT_A_NUMBER; }}\nif scale_a.kind == NAN {{ return {}; }}\nif scale_b.kind == NAN {{ return {}; }}\n",
+                "if plus && minus {{ return NOT_A_NUMBER; }}\nif scale_a.kind == A_NAN {{ return {}; }}\nif scale_b.kind == A_NAN {{ return {}; }}\n",
                 of("a"),
                 of("b")
             );
@@ -272,7 +272,7 @@ impl Build<'_> {
         }
         let infinite = match &sum.output {
             Output::Rounded(form) => self.infinite(form, "minus"),
-            _ => self.value("INFINITE", "minus", "0", "0", "NONE"),
+            _ => self.value("AN_INFINITY", "minus", "0", "0", "NONE"),
         };
         text + &format!("if plus || minus {{ return {infinite}; }}\n")
     }
