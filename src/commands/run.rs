@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::terminal;
 use rigel_ledger::Provenance;
 use rigel_ledger::facts::Evidence;
-use rigel_ledger::provenance::RunKind;
+use rigel_ledger::provenance::{MissingMeterRecord, RunKind};
 use rigel_ledger::store::{Run, RunWriter, StoreError};
 use rigel_study::campaign::{Campaign, Ended};
 use rigel_study::device_lock::DeviceLock;
@@ -59,6 +59,12 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
             "{} {load}. Intervals will be wide and verdicts undecided; close what computes, or repeat on an idle machine",
             terminal::warning()
         );
+    }
+    if planned.plan.probes.contains(&rigel_ledger::Probe::Power) && provenance.device.meters.is_empty() {
+        let why = |m: &MissingMeterRecord| format!("{}: {}", m.name, m.reason);
+        let whys: Vec<String> = provenance.device.missing_meters.iter().map(why).collect();
+        let whys = if whys.is_empty() { "the device names none".to_owned() } else { whys.join("; ") };
+        terminal::tell!("{} no meter of energy is here, so `power` will find nothing ({whys})", terminal::warning());
     }
     let _alone = DeviceLock::of(&provenance).map_err(|busy| failure(Exit::Busy, busy))?;
     let writer = open_writer(args, &out, &planned, &provenance)?;

@@ -74,7 +74,12 @@ fn every_acceleration_word_is_reached() {
         ("below 1.5, on both sides of 1", only(0.8, 1.3), "not accelerated"),
         ("a composition of steps", with(fingerprint(), 0.95, 1.05), "emulated"),
         ("conversions in the code", with(EmulationSign::Conversions("F2FP.UNPACK".into()), 1.1, 1.3), "emulated"),
-        ("a ceiling below 1", case(Ok(plain(0.8, 0.99)), vec![product(Some(0.9), plain(1.0, 1.2))]), "emulated"),
+        ("a ceiling below 0.90", case(Ok(plain(0.8, 0.89)), vec![product(Some(0.9), plain(1.0, 1.2))]), "emulated"),
+        (
+            "a ceiling a little below 1",
+            case(Ok(plain(0.98, 0.99)), vec![product(Some(0.9), plain(1.0, 1.05))]),
+            "same rate",
+        ),
         ("a sign cannot unmake a fast unit", with(fingerprint(), 1.5, 1.6), "accelerated"),
         ("on both sides of 1.5", only(1.4, 1.6), "undecided"),
         ("five processes", states(few, States::One), "undecided: fewer than 6 processes"),
@@ -114,6 +119,11 @@ fn every_acceleration_word_is_reached() {
             "launch-bound",
             case(Err("none".into()), vec![product(Some(0.59), plain(2.0, 2.1))]),
             "undecided: no compute-bound cell",
+        ),
+        (
+            "the match outruns its ceiling",
+            case(Err("none".into()), vec![product(Some(1.5), plain(2.0, 2.1))]),
+            "undecided: no ceiling",
         ),
         (
             "no match anywhere",
@@ -460,7 +470,8 @@ proptest! {
     #[test]
     fn a_word_needs_an_interval_on_one_side(case in any_case()) {
         let word = accelerated(&case, &thresholds()).word;
-        let decides = |share: Option<f64>| share.is_some_and(|share| share >= thresholds().ceiling_share);
+        let measures = thresholds().ceiling_share..=1.0 + thresholds().plateau;
+        let decides = |share: Option<f64>| share.is_some_and(|share| measures.contains(&share));
         let deciding = case.ceiling.iter().chain(case.products.iter().filter(|p| decides(p.share)).map(|p| &p.comparison));
         let ranges: Vec<(f64, f64)> = deciding.flat_map(Comparison::ranges).collect();
         match word {

@@ -158,11 +158,10 @@ pub(crate) fn rules(reading: &Reading<'_>) -> Vec<Rule> {
         "Whether a median tells enough is examined.",
         some(counts.timed, Answer::of(counts.modes_facts == counts.rates)),
         format!(
-            "{} of {} looked at for modes; {} of {} have more than one, and those show each mode.",
+            "{} of {} looked at for modes; {} of them have more than one, or a tail, and show each.",
             n(counts.modes_facts),
             counted(counts.rates, "rate"),
             n(counts.with_modes),
-            counted(counts.timed, "timed row")
         ),
     );
     rule(
@@ -243,7 +242,6 @@ fn counts(reading: &Reading<'_>) -> Counts {
         c.with_interval += usize::from(row.ci_low_ns.is_some() && row.ci_high_ns.is_some());
         let bootstrap = row.bootstrap_low_ns.is_some() && row.bootstrap_high_ns.is_some();
         c.distribution_free += usize::from(row.ci_low_ns.is_some() && row.ci_high_ns.is_some() && bootstrap);
-        c.with_modes += usize::from(!row.modes.is_empty());
         c.with_autocorrelation += usize::from(row.autocorrelation.is_some());
         c.with_warmup += usize::from(row.warmup.is_some());
         c.with_stop += usize::from(row.stop.is_some());
@@ -269,7 +267,10 @@ fn counts(reading: &Reading<'_>) -> Counts {
                 c.rates_of_one_size += usize::from(fact.shape.is_some());
                 c.rates_with_interval += usize::from(interval);
             }
-            "modes" => c.modes_facts += 1,
+            "modes" => {
+                c.modes_facts += 1;
+                c.with_modes += usize::from(fact.value != "1");
+            }
             name if name.starts_with("ratio.") && name != "ratio.ceiling_match" => {
                 c.ratios += 1;
                 c.ratios_of_one_size += usize::from(fact.shape.is_some());

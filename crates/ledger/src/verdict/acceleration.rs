@@ -21,7 +21,7 @@ pub enum MatchedBy {
     Nothing,
 }
 
-/// A sign of emulation, beside a ceiling ratio below 1. (The design says `witness`; that word is kept for the elements of an
+/// A sign of emulation, beside a ceiling ratio below the plan's `same`. (The design says `witness`; that word is kept for the elements of an
 /// output that are stored as bits.)
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EmulationSign {
@@ -133,9 +133,9 @@ fn decide(
     }
     let mut signs: Vec<String> = case.signs.iter().map(EmulationSign::to_string).collect();
     if let Ok(ceiling) = &case.ceiling
-        && ceiling.band(1.0) == Ok(Band::Below)
+        && ceiling.band(thresholds.same[0]) == Ok(Band::Below)
     {
-        signs.push("the ceiling ratio lies wholly below 1".to_owned());
+        signs.push(format!("the ceiling ratio lies wholly below {}", thresholds.same[0]));
     }
     if !signs.is_empty() {
         clauses.extend(signs.iter().map(|sign| format!("sign of emulation: {sign}")));

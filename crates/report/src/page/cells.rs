@@ -107,10 +107,12 @@ fn cited(reading: &Reading<'_>, table: &VerdictTable) -> String {
     }
     let columns =
         ["cell", "path", "type triple", "shape", "tile", "inputs", "processes", "repetitions", "median", "outcome"];
-    let mut out = String::from("<div class=\"scroll\"><table class=\"rows\"><thead><tr>");
+    let mut sorted: Vec<(&CellId, &Vec<&CellRow>)> = by_cell.iter().collect();
+    sorted.sort_by_key(|(id, rows)| (&rows[0].path, rows[0].triple.pretty(), rows[0].shape, &rows[0].tile, **id));
+    let mut out = String::from("<div class=\"scroll broad\"><table class=\"rows cells\"><thead><tr>");
     columns.iter().for_each(|c| out.push_str(&format!("<th scope=\"col\">{c}</th>")));
     out.push_str("</tr></thead><tbody>\n");
-    for (id, rows) in by_cell.iter().take(Table::MOST) {
+    for (id, rows) in sorted.into_iter().take(Table::MOST) {
         let first = rows[0];
         let cells = [
             id.to_string(),
