@@ -75,8 +75,9 @@ fn a_quick_run_climbs_times_and_judges_the_kernels_and_says_that_it_is_simulated
             assert_eq!(value(path, triple, &format!("rung.{rung}")), "yes", "{path} {triple} {rung}");
         }
     }
-    // Planted: narrow types a little slower than f16, on a plateau of their own below its, which is a sign of emulation.
-    assert_eq!(value("matmul2d", fp8, "verdict.acceleration"), "emulated", "{facts:?}");
+    // Planted: narrow types at 0.94 of f16, on a plateau of their own.
+    let word = value("matmul2d", fp8, "verdict.acceleration");
+    assert!(word.starts_with("not accelerated") || word.starts_with("same rate"), "{word}: {facts:?}");
     // Two signals of three point to the shader cores: no rail is there.
     assert!(value("matmul2d", "", "verdict.where").starts_with("shader cores"), "{facts:?}");
     let page = file(&out, "report.html");
