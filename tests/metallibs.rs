@@ -54,7 +54,9 @@ impl Mac {
     fn emit(&self, xcodes: &[&Path], out: &Path) -> std::process::Output {
         let mut command = rigel();
         command.args(["emit", "metallibs", "--xcrun"]).arg(self.dir.path().join("xcrun"));
-        xcodes.iter().for_each(|xcode| drop(command.arg("--xcode").arg(xcode)));
+        for xcode in xcodes {
+            command.arg("--xcode").arg(xcode);
+        }
         command.arg("--out").arg(out).output().unwrap()
     }
 }
