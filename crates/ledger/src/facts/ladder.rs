@@ -1,6 +1,6 @@
 //! Which rungs of the capability ladder does each path and triple reach?
 //!
-//! Each rung is `yes`, `no` or `not tried`, and independent of the others. `compiles`, `loads` and `runs` are `yes` when any
+//! Each rung is `yes`, `no` or `not tried`, `faster` may be `undecided`, and each is independent of the others. `compiles`, `loads` and `runs` are `yes` when any
 //! shape of the fixed set gets that far, with the shapes that do not in words; `right` needs every shape. A process that
 //! died or hung says that it did not run; how far it came before is unknown.
 
@@ -20,6 +20,8 @@ use std::fmt;
 enum Answer {
     Yes,
     No,
+    /// Tried, and in doubt.
+    Undecided,
     NotTried,
 }
 
@@ -28,6 +30,7 @@ impl fmt::Display for Answer {
         f.write_str(match self {
             Answer::Yes => "yes",
             Answer::No => "no",
+            Answer::Undecided => "undecided",
             Answer::NotTried => "not tried",
         })
     }
@@ -145,7 +148,7 @@ fn right(rows: &[&CellRow], evidence: &Evidence<'_>, absent: Option<&str>) -> (A
     (Answer::Yes, counted)
 }
 
-/// `yes` when every comparison that may decide lies wholly above 1, in every clock state; `not tried` where one is in doubt.
+/// `yes` when every comparison that may decide lies wholly above 1, in every clock state; `undecided` where one is in doubt.
 fn faster<'a>(bench: &Bench<'a>, (path, triple): Pair<'a>) -> (Answer, String, Vec<CellId>) {
     if triple == bench.plan.matches.triple {
         return (Answer::NotTried, "it is the match".to_owned(), Vec::new());
@@ -170,7 +173,7 @@ fn faster<'a>(bench: &Bench<'a>, (path, triple): Pair<'a>) -> (Answer, String, V
     let bands: Result<Vec<Band>, Doubt> = compared.iter().map(|(_, comparison)| comparison.band(1.0)).collect();
     let bands = match bands {
         Ok(bands) => bands,
-        Err(doubt) => return (Answer::NotTried, format!("{words}; {doubt}"), evidence),
+        Err(doubt) => return (Answer::Undecided, format!("{words}; {doubt}"), evidence),
     };
     let wholly_above = |comparison: &Comparison| comparison.ranges().iter().all(|&(low, _)| low > 1.0);
     let yes = bands.iter().all(|band| *band == Band::Above) && compared.iter().all(|(_, c)| wholly_above(c));

@@ -7,7 +7,7 @@
 //! | `incomplete` | the run | `provenance` or `devices`: why no verdict is given |
 //! | `incomplete.parts` | the run | `yes`: verdicts stand on some shards or blocks of the plan, and the words of each name those that are missing |
 //! | `incomplete.rows` | the run | rows that plan and offers ask for and that are not here; how many of how many, by block |
-//! | `rung.advertised` `rung.compiles` `rung.loads` `rung.runs` `rung.right` `rung.faster` | path, triple | `yes`, `no` or `not tried`; the reason in words |
+//! | `rung.advertised` `rung.compiles` `rung.loads` `rung.runs` `rung.right` `rung.faster` | path, triple | `yes`, `no`, `undecided` or `not tried`; the reason in words |
 //! | `ceiling` | path, triple | rate of the accepted ceiling loop, `op/s` |
 //! | `ceiling.per_clock` | path, triple | the same per core-clock cycle over all cores, `op/cycle` |
 //! | `ceiling.plateau` | path, triple | `yes` or `no`: whether neighbours in parallelism agree |

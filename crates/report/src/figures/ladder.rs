@@ -36,7 +36,7 @@ pub(crate) fn drawing(reading: &Reading<'_>) -> Drawing {
         name: NAME,
         title: TITLE.to_owned(),
         caption: format!(
-            "Each rung is answered on its own: yes, no, or not tried with its reason in the rows. Right: every shape of the fixed set. Faster: the whole interval against the match above 1.{}",
+            "Each rung is answered on its own: yes, no, undecided or not tried, with the reason in the rows. Right: every shape of the fixed set. Faster: the whole interval against the match above 1.{}",
             cut_note(rows.len(), total)
         ),
         key: Vec::new(),
