@@ -269,6 +269,19 @@ pub struct MissingMeter {
     pub reason: String,
 }
 
+/// What a device answered about a rule that no product shows: a version, an alignment, what becomes of old content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleAnswer {
+    /// The rule: `language`, `library`, `mode`, `slice`, `row distance`.
+    pub rule: String,
+    /// What was asked for.
+    pub asked: String,
+    /// The answer in a word or two; `refused: ` and a class for a refusal.
+    pub answer: String,
+    /// The device's or the system's words, as they are; empty where it said none.
+    pub words: String,
+}
+
 /// One processor, behind the contract of this module.
 pub trait Device {
     /// Who it is.
@@ -340,6 +353,10 @@ pub trait Device {
     /// One of them; the reason when it cannot be had here.
     fn conversion(&mut self, name: &str) -> Result<Box<dyn Conversion>, Absent> {
         Err(Absent(format!("this device offers no conversion `{name}`")))
+    }
+    /// Asks for every rule that no product shows, and whether these libraries, compiled elsewhere, load here.
+    fn rules(&mut self, _libraries: &[std::path::PathBuf]) -> Vec<RuleAnswer> {
+        Vec::new()
     }
     /// Meters that exist, and those that do not with the reason.
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>);

@@ -7,12 +7,13 @@
 #[path = "../tests/recovery_unit/mod.rs"]
 mod recovery_unit;
 
-use rayon::prelude::*;
 use recovery_unit::{Deviation, Planted, same_function};
 use rigel_numerics::Triple;
-use rigel_numerics::arithmetic::{Model, draw_model, library};
+use rigel_numerics::arithmetic::{Evaluator, Model, draw_model, first_difference, library};
 use rigel_numerics::random::{below, stream};
 use rigel_study::recovery::{Effort, Recovered, recover};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 const TRIPLES: [&str; 16] = [
@@ -74,8 +75,40 @@ fn recovered(name: String, planted: &Model, k: usize, seed: u64, validation: u64
         Recovered::Exact { .. } => String::new(),
         Recovered::Inexact { why, .. } => why.to_string(),
     };
-    let words = format!("{name}: {why}\n    planted   {planted}\n    recovered {recovery}");
+    let told = match recovery.recovered.model() {
+        Some(model) if exact && !same => told_apart(model, planted, k, seed),
+        _ => String::new(),
+    };
+    let words = format!("{name}: {why}{told}\n    planted   {planted}\n    recovered {recovery}");
     Some(Outcome { name, exact, same, before: recovery.probes.before_validation(), seconds, words })
+}
+
+/// Inputs on which the recovered model and the planted one differ, as few terms as possible.
+fn told_apart(model: &Model, planted: &Model, k: usize, seed: u64) -> String {
+    let (Ok(one), Ok(other)) = (Evaluator::new(model, k), Evaluator::new(planted, k)) else { return String::new() };
+    first_difference(&one, &other, stream(seed, 9), 20_000).map_or(String::new(), |difference| {
+        let difference = difference.reduced(&one, &other);
+        let [recovered, planted] = difference.codes;
+        format!("\n    {:x?}: recovered {recovered:x}, planted {planted:x}", difference.inputs)
+    })
+}
+
+/// Units one after another on as many threads as there are cores: threads of no pool, because one of a pool would begin another
+/// unit while it waits for the first one's.
+fn all<T: Sync>(items: &[T], each: impl Fn(&T) -> Option<Outcome> + Sync) -> Vec<Outcome> {
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..rayon::current_num_threads() {
+            scope.spawn(|| {
+                while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let outcome = each(item);
+                    found.lock().expect("no thread panics").extend(outcome);
+                }
+            });
+        }
+    });
+    found.into_inner().expect("no thread panics")
 }
 
 fn drawn(seed: u64) -> Option<(Model, usize)> {
@@ -85,6 +118,11 @@ fn drawn(seed: u64) -> Option<(Model, usize)> {
         let k = model.k * if model.k < 4 { 4 } else { 1 };
         (k <= 32 && Planted::can_declare(&model, k)).then_some((model, k))
     })
+}
+
+fn planted_by(seed: u64, validation: u64) -> Option<Outcome> {
+    let (model, k) = drawn(seed)?;
+    one(format!("{seed} k {k}"), &model, k, seed, validation)
 }
 
 fn main() {
@@ -108,24 +146,16 @@ fn main() {
                 }
             }
             let validation = number(1, 100_000);
-            distinct
-                .into_par_iter()
-                .filter_map(|(name, model, k)| one(name.to_owned(), &model, k, 1, validation))
-                .collect()
+            all(&distinct, |(name, model, k)| one((*name).to_owned(), model, *k, 1, validation))
         }
         Some("seeds") => {
             let seeds: Vec<u64> = arguments[2..].iter().filter_map(|s| s.parse().ok()).collect();
-            let each = |seed: u64| {
-                drawn(seed).and_then(|(m, k)| one(format!("{seed} k {k}"), &m, k, seed, number(1, 100_000)))
-            };
-            seeds.into_par_iter().filter_map(each).collect()
+            all(&seeds, |&seed| planted_by(seed, number(1, 100_000)))
         }
         _ => {
             let (count, first, validation) = (number(0, 100), number(1, 1) * 1_000_000, number(2, 100_000));
-            let seeds = (0..count).into_par_iter().map(|i| first + i);
-            seeds
-                .filter_map(|seed| drawn(seed).and_then(|(m, k)| one(format!("{seed} k {k}"), &m, k, seed, validation)))
-                .collect()
+            let seeds: Vec<u64> = (0..count).map(|i| first + i).collect();
+            all(&seeds, |&seed| planted_by(seed, validation))
         }
     };
     let share = |f: &dyn Fn(&Outcome) -> bool| outcomes.iter().filter(|o| f(o)).count();

@@ -1,9 +1,9 @@
 //! How do many drawn devices go through a recovery, on all cores, so that an interruption keeps what is finished?
 
 use super::{Limit, Line};
-use rayon::prelude::*;
 use serde::Serialize;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// One device of a calibration: what was planted, and what came of it.
@@ -45,14 +45,29 @@ pub(super) fn drawn(
     one: impl Fn(u64) -> Option<Drawn> + Sync,
 ) -> Vec<Drawn> {
     let seeds: Vec<u64> = seeds.take(n as usize).collect();
-    let alone = |seed| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().ok()?;
-        pool.install(|| one(seed))
-    };
-    seeds
-        .into_par_iter()
-        .filter_map(|seed| if bounds.stop.load(Ordering::Relaxed) { None } else { alone(seed) })
-        .collect()
+    let cores = rayon::current_num_threads().min(seeds.len());
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(Vec::new());
+    // Threads of no pool: one of a pool would begin another device while it waits for the first one's pool.
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(1).build() else { return };
+                while !bounds.stop.load(Ordering::Relaxed) {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(&seed) = seeds.get(i) else { return };
+                    if let Some(device) = pool.install(|| one(seed))
+                        && let Ok(mut found) = found.lock()
+                    {
+                        found.push((i, device));
+                    }
+                }
+            });
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_default();
+    found.sort_by_key(|(i, _)| *i);
+    found.into_iter().map(|(_, device)| device).collect()
 }
 
 /// The result of a recovery and how long it took.

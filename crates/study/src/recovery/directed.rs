@@ -14,14 +14,55 @@ pub(super) fn directed(spec: &UnitSpec, scope: &Scope, hints: &Hints, dice: Dice
         return super::terms::integers(spec, dice);
     }
     let mut maker = Maker::new(spec, scope, dice);
+    let mut question =
+        if maker.dice.one_in(4) { left_over(spec, &mut maker, hints) } else { several(spec, &mut maker, hints) };
+    if spec.scales.is_some() && maker.dice.one_in(3) {
+        let key = maker.dice.word();
+        scale(spec, &mut question, key);
+    }
+    question
+}
+
+/// Two large terms that cancel or nearly do, and some small ones and c, all about one distance below them: what steps of
+/// another order, or another width, leave of those.
+fn left_over(spec: &UnitSpec, maker: &mut Maker<'_>, hints: &Hints) -> Question {
+    let mut question = Question::zero(spec);
+    let first = size(maker, hints);
+    let apart = any(maker, &hints.apart).unwrap_or(24) + maker.dice.between(-3, 3);
+    let count = 2 + maker.dice.below(4);
+    let at = maker.positions(count);
+    let fill = if maker.dice.one_in(2) { Fill::One } else { maker.fill() };
+    maker.put(&mut question, at[0], first, fill);
+    let cancels = maker.dice.below(3);
+    for (n, &i) in at.iter().enumerate().skip(1) {
+        if n == 1 && cancels == 0 {
+            question.a[i] = question.a[at[0]];
+            question.b[i] = maker.negated(spec.triple.b, question.b[at[0]]);
+        } else {
+            let (near, fill) = (maker.dice.between(-2, 2), maker.fill());
+            maker.put(&mut question, i, first - apart + near, fill);
+        }
+    }
+    if cancels == 1 {
+        maker.cancel_first(&mut question, at[0]);
+    } else {
+        let below = if maker.dice.one_in(2) { apart } else { 0 };
+        let (near, fill) = (maker.dice.between(-3, 3), maker.fill());
+        question.c = maker.c_value(first - below + near, fill);
+    }
+    question
+}
+
+/// Terms of any number, one about some distance below another.
+fn several(spec: &UnitSpec, maker: &mut Maker<'_>, hints: &Hints) -> Question {
     let mut question = Question::zero(spec);
     let most = if maker.dice.one_in(3) { spec.shape.k } else { 4 };
     let count = maker.dice.below(most + 1);
-    let first = size(&mut maker, hints);
+    let first = size(maker, hints);
     let mut last = first;
     let at = maker.positions(count.max(1));
     // Small terms are often alike in size: together they show how each of them is cut.
-    let alike = if maker.dice.one_in(2) { None } else { Some(distance(&mut maker, hints)) };
+    let alike = if maker.dice.one_in(2) { None } else { Some(distance(maker, hints)) };
     let cancels = maker.dice.below(3);
     for (n, &i) in at[..count.min(at.len())].iter().enumerate() {
         let fill = maker.fill();
@@ -36,7 +77,7 @@ pub(super) fn directed(spec: &UnitSpec, scope: &Scope, hints: &Hints, dice: Dice
                 Some(apart) => first - apart + maker.dice.between(-2, 1),
                 None => {
                     let from = if maker.dice.one_in(2) { first } else { last };
-                    from - distance(&mut maker, hints)
+                    from - distance(maker, hints)
                 }
             };
         }
@@ -44,7 +85,7 @@ pub(super) fn directed(spec: &UnitSpec, scope: &Scope, hints: &Hints, dice: Dice
             // An operand about an end of its range, or of the one to which it is converted.
             let (of_a, list) =
                 if maker.dice.one_in(2) { (true, &hints.operands[0]) } else { (false, &hints.operands[1]) };
-            if let Some(e) = any(&mut maker, list) {
+            if let Some(e) = any(maker, list) {
                 let e = e + maker.dice.between(-2, 2);
                 let (ea, eb) = if of_a { (e, last - e) } else { (last - e, e) };
                 (question.a[i], question.b[i]) = maker.pair(ea, eb, fill);
@@ -58,18 +99,14 @@ pub(super) fn directed(spec: &UnitSpec, scope: &Scope, hints: &Hints, dice: Dice
     } else if count == 0 || !maker.dice.one_in(3) {
         let fill = maker.fill();
         let e = match maker.dice.below(4) {
-            0 => any(&mut maker, &hints.operands[2]).unwrap_or(first) + maker.dice.between(-2, 2),
+            0 => any(maker, &hints.operands[2]).unwrap_or(first) + maker.dice.between(-2, 2),
             1 => first + maker.dice.between(-2, 2),
-            2 => first + distance(&mut maker, hints),
-            _ => first - distance(&mut maker, hints),
+            2 => first + distance(maker, hints),
+            _ => first - distance(maker, hints),
         };
         question.c = maker.c_value(e, fill);
     }
-    zeros(&mut maker, &mut question, hints, first);
-    if spec.scales.is_some() && maker.dice.one_in(3) {
-        let key = maker.dice.word();
-        scale(spec, &mut question, key);
-    }
+    zeros(maker, &mut question, hints, first);
     question
 }
 

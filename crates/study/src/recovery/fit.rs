@@ -5,13 +5,14 @@
 //! other trees are tried with the sums that were found, and what remains unexplained counts more and more until it
 //! outweighs what holds the search where it is (Morris, "The breakout method for escaping from local minima", AAAI 1993).
 
+use super::crossings::crossed;
 use super::dice::Dice;
-use super::knobs::{Knob, Place, knobs, pairs, sums};
+use super::knobs::{Knob, knobs, pairs};
 use super::mistaken::mistaken;
 use super::settings::{Fineness, settings};
-use super::shapes::{Shape, bare, reshaped};
+use super::shapes::{Shape, reshaped};
 use super::witnesses::{Set, Witnesses};
-use rigel_numerics::arithmetic::{Evaluator, Model};
+use rigel_numerics::arithmetic::Model;
 
 /// A model and how far its predictions lie from what was observed.
 #[derive(Debug, Clone)]
@@ -22,32 +23,24 @@ pub(super) struct Fit {
 
 /// A search for a model that explains observations.
 pub(super) struct Fitter<'w> {
-    k: usize,
-    witnesses: &'w mut Witnesses,
-    shapes: &'w [Shape],
+    pub(super) k: usize,
+    pub(super) witnesses: &'w mut Witnesses,
+    pub(super) shapes: &'w [Shape],
+    /// Models that other searches ended with: what one of them has wrong another one may have right.
+    pub(super) others: Vec<Model>,
     /// Whether models are tried on all observations even if they do no better on a sample.
     thorough: bool,
     /// The evaluations after which it ends, as [`Witnesses::spent`] counts them.
-    most: u64,
+    pub(super) most: u64,
     dice: Dice,
 }
 
-/// Observations on which starts are compared.
-const QUICK: usize = 180;
 /// Terms of the observations that are explained first, then next, and so on, and how many of them.
 const RUNGS: [(usize, usize, usize); 3] = [(0, 1, 240), (2, 2, 220), (3, usize::MAX, 260)];
 /// Observations that refuted a model and that are always active, at most.
 const LATEST: usize = 240;
 /// Mismatches that join the active observations at a time.
 const JOINING: usize = 80;
-/// Trees whose sums are fitted a little.
-const PROMISING: usize = 20;
-/// Beginnings that are fitted in full.
-const FITTED: usize = 4;
-/// Of these, those with which a long search is tried.
-const PURSUED: usize = 2;
-/// A fit that leaves this part of the observations unexplained or less ends the search among others.
-const CLOSE: u64 = 40;
 /// Detours that are tried where a search is stuck.
 const DETOURS: usize = 10;
 /// Most observations that may be unexplained where detours are tried.
@@ -57,11 +50,11 @@ impl<'w> Fitter<'w> {
     /// Fits dot products of `k` products with at most `most` evaluations of one.
     pub(super) fn new(k: usize, witnesses: &'w mut Witnesses, shapes: &'w [Shape], most: u64, seed: u64) -> Fitter<'w> {
         let most = witnesses.spent() + most;
-        Fitter { k, witnesses, shapes, thorough: false, most, dice: Dice::new(seed, 77) }
+        Fitter { k, witnesses, shapes, others: Vec::new(), thorough: false, most, dice: Dice::new(seed, 77) }
     }
 
     /// Does something with a part of the evaluations that are left at most.
-    fn within<T>(&mut self, part: u64, act: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn within<T>(&mut self, part: u64, act: impl FnOnce(&mut Self) -> T) -> T {
         let most = self.most;
         self.most = most.min(self.witnesses.spent() + part);
         let done = act(self);
@@ -69,7 +62,7 @@ impl<'w> Fitter<'w> {
         done
     }
 
-    fn is_spent(&self) -> bool {
+    pub(super) fn is_spent(&self) -> bool {
         self.witnesses.spent() >= self.most
     }
 
@@ -93,7 +86,7 @@ impl<'w> Fitter<'w> {
         true
     }
 
-    fn turn(&mut self, fit: &mut Fit, knob: Knob, set: &mut Set, fineness: Fineness) -> bool {
+    pub(super) fn turn(&mut self, fit: &mut Fit, knob: Knob, set: &mut Set, fineness: Fineness) -> bool {
         let others = settings(&fit.model, knob, fineness);
         self.choose(fit, others, set)
     }
@@ -127,7 +120,8 @@ impl<'w> Fitter<'w> {
 
     /// Turns two knobs at once, lets parameters change places, then tries other trees.
     fn leap(&mut self, fit: &mut Fit, set: &mut Set, trees: bool) -> bool {
-        let others = mistaken(&fit.model);
+        let mut others = mistaken(&fit.model);
+        others.extend(self.others.iter().flat_map(|other| crossed(&fit.model, other)));
         if self.choose(fit, others, set) {
             return true;
         }
@@ -184,7 +178,7 @@ impl<'w> Fitter<'w> {
     }
 
     /// Climbs on a set until it is explained or nothing has helped so many times.
-    fn climb(&mut self, fit: &mut Fit, set: &mut Set, patience: usize, trees: bool) {
+    pub(super) fn climb(&mut self, fit: &mut Fit, set: &mut Set, patience: usize, trees: bool) {
         let mut best = (usize::MAX, fit.model.clone());
         let mut stuck = 0;
         while !self.is_spent() {
@@ -215,7 +209,7 @@ impl<'w> Fitter<'w> {
     }
 
     /// Climbs on observations of few terms, then on those of more, and on more and more of all, until all are explained.
-    fn settle(&mut self, fit: Fit, patience: usize) -> Fit {
+    pub(super) fn settle(&mut self, fit: Fit, patience: usize) -> Fit {
         let mut present = fit;
         let mut set = Set::default();
         for (least, most, count) in RUNGS {
@@ -251,7 +245,7 @@ impl<'w> Fitter<'w> {
     }
 
     /// Turns single knobs on all observations as long as that helps.
-    fn polish(&mut self, fit: Fit) -> Fit {
+    pub(super) fn polish(&mut self, fit: Fit) -> Fit {
         let before = (self.witnesses.unexplained(&fit.model).len() as u64, fit.model.clone());
         let mut present = fit;
         let mut all = Set::first(self.witnesses.len());
@@ -262,80 +256,6 @@ impl<'w> Fitter<'w> {
         } else {
             Fit { penalty: before.0, model: before.1 }
         }
-    }
-
-    /// The model that explains most, of those that can be reached from some starts, one list for each tree; its penalty is
-    /// the number of observations that it does not explain.
-    ///
-    /// What happens to a single term depends little on the tree: it is found out first, with one tree of each number of sums,
-    /// and carried over to all others.
-    pub(super) fn fit(&mut self, starts: &[Vec<Model>]) -> Option<Fit> {
-        let all = self.most.saturating_sub(self.witnesses.spent());
-        let number = |model: &Model| sums(&mut model.body.clone()).len();
-        let mut alone: Vec<Model> = Vec::new();
-        for count in [1, 2] {
-            let Some(tree) = starts.iter().find(|tree| tree.first().is_some_and(|m| number(m) == count)) else {
-                continue;
-            };
-            for start in tree {
-                let mut set = Set::of(self.witnesses.of_terms(0, 1, RUNGS[0].2));
-                let mut fit = Fit { model: start.clone(), penalty: 0 };
-                if Evaluator::new(start, self.k).is_ok() {
-                    self.within(all / 16, |own| own.climb(&mut fit, &mut set, 2, false));
-                }
-                alone.push(fit.model);
-            }
-        }
-        let mut quick = Set::of(self.witnesses.of_terms(2, usize::MAX, QUICK));
-        quick.order.extend(self.witnesses.latest(QUICK));
-        if quick.order.is_empty() {
-            quick = Set::first(self.witnesses.len().min(QUICK));
-        }
-        let mut begun: Vec<(u64, usize, Model)> = Vec::new();
-        for (tree, models) in starts.iter().enumerate() {
-            let Some(body) = models.first().map(|m| bare(&m.body)) else { continue };
-            let carried = alone.iter().flat_map(|m| reshaped(m, &body));
-            let own = alone.iter().filter(|m| bare(&m.body) == body).cloned();
-            // What single terms have shown may mislead: the plain beginning has its chance too.
-            for beginnings in [carried.chain(own).collect(), models.clone()] {
-                let mut best: Option<(u64, Model)> = None;
-                for model in beginnings {
-                    let limit = best.as_ref().map_or(u64::MAX, |best| best.0);
-                    best = self.witnesses.penalty(&model, &mut quick, limit).map(|penalty| (penalty, model)).or(best);
-                }
-                begun.extend(best.map(|(penalty, model)| (penalty, tree, model)));
-            }
-        }
-        begun.sort_by_key(|(penalty, tree, _)| (*penalty, *tree));
-        let mut promising: Vec<(u64, usize, Fit)> = Vec::new();
-        for (_, tree, model) in begun.into_iter().take(PROMISING) {
-            if self.witnesses.spent() > self.most.saturating_sub(all * 5 / 8) {
-                break;
-            }
-            promising.extend(self.begin(&model, &mut quick).map(|fit| (fit.penalty, tree, fit)));
-        }
-        promising.sort_by_key(|(penalty, tree, _)| (*penalty, *tree));
-        let mut found: Vec<Fit> = Vec::new();
-        for (.., fit) in promising.into_iter().take(FITTED) {
-            if self.is_spent() {
-                break;
-            }
-            let settled = self.within(all / 4, |own| own.settle(fit, 1));
-            let settled = self.within(all / 12, |own| own.polish(settled));
-            found.push(settled);
-            if found.last().is_some_and(|fit| fit.penalty <= self.witnesses.len() as u64 / CLOSE) {
-                break;
-            }
-        }
-        found.sort_by_key(|fit| fit.penalty);
-        for fit in found.iter_mut().take(PURSUED) {
-            if fit.penalty == 0 || self.is_spent() {
-                break;
-            }
-            *fit = self.within(all / 3, |own| own.settle(fit.clone(), 16));
-            *fit = self.within(all / 12, |own| own.polish(fit.clone()));
-        }
-        found.into_iter().min_by_key(|fit| fit.penalty)
     }
 
     /// The model that explains most, of those that can be reached from one that explained all that was asked before.
@@ -352,33 +272,4 @@ impl<'w> Fitter<'w> {
         self.climb(&mut fit, &mut set, 8, true);
         self.complete(fit, set, 8)
     }
-
-    /// A round or two over the knobs that matter most.
-    fn begin(&mut self, start: &Model, set: &mut Set) -> Option<Fit> {
-        Evaluator::new(start, self.k).ok()?;
-        let mut fit = Fit { model: start.clone(), penalty: self.witnesses.arrange(start, set) };
-        let count = sums(&mut start.body.clone()).len();
-        for _ in 0..2 {
-            let before = fit.penalty;
-            for s in 0..count {
-                let place = Place::Sum(s);
-                let first =
-                    [Knob::Form(s), Knob::Fraction(s), Knob::Cut(s), Knob::Rounding(place), Knob::Precision(place)];
-                for knob in first.into_iter().chain([Knob::Integer(s)]) {
-                    if model_has(&fit.model, knob) {
-                        self.turn(&mut fit, knob, set, Fineness::Ladder);
-                    }
-                }
-            }
-            // A second round where the first one brought much.
-            if count == 1 || fit.penalty * 4 > before * 3 {
-                break;
-            }
-        }
-        Some(fit)
-    }
-}
-
-fn model_has(model: &Model, knob: Knob) -> bool {
-    matches!(knob, Knob::Integer(_)) == model.triple.is_integer()
 }

@@ -4,6 +4,7 @@
 //! end; an exponent below which nothing is seen may be a floor or that of a zero. Where a search has chosen the wrong one of
 //! two such parameters, no single change helps: here one moves to the other's place.
 
+use super::coarseness::moved;
 use super::knobs::{Operand, Place, form_at, number_of_sums, sums};
 use rigel_numerics::Rounding;
 use rigel_numerics::arithmetic::*;
@@ -19,6 +20,7 @@ pub(super) fn mistaken(model: &Model) -> Vec<Model> {
     exponents(model, &mut all);
     grids(model, &mut all);
     alignments(model, &mut all);
+    all.extend(moved(model));
     let swapped = Model { a: model.b, b: model.a, ..model.clone() };
     all.push(swapped);
     all.retain(|other| other != model);

@@ -6,7 +6,7 @@
 //! 1. `steadiness`: whether an output is a function of its row, its column and c at all;
 //! 2. `scope`, `swaps`, `precedence` and `masks`: at which sizes terms show, which products are added in one step, where it
 //!    looks for a NaN first, and in which order steps follow one another;
-//! 3. `pool`, `witnesses`, `fit` and `mistaken`: ladders, edges, zeros and specials, and the settings of all parameters that
+//! 3. `pool`, `witnesses`, `tournament`, `fit`, `mistaken`, `coarseness` and `crossings`: ladders, edges, zeros and specials, and the settings of all parameters that
 //!    explain them;
 //! 4. `hints`, `directed` and `rivals`: questions at the sizes and distances where the parameters of a model show, inputs on
 //!    which models that differ in one parameter, in coupled ones or in their tree part from it, and the class of those that
@@ -20,7 +20,9 @@
 //! **When it misleads.** A deviation rarer than the printed bound, or one that only inputs outside the six distributions
 //! bring out, is not seen. `Inexact` says that no model was *reached*; it does not prove that the family has none.
 
+mod coarseness;
 mod conversion;
+mod crossings;
 mod dice;
 mod directed;
 mod fit;
@@ -41,6 +43,7 @@ mod shapes;
 mod steadiness;
 mod swaps;
 mod terms;
+mod tournament;
 mod validate;
 mod witnesses;
 mod words;
@@ -57,10 +60,11 @@ use fit::{Fit, Fitter};
 use pool::pooled;
 use rigel_device::unit::{Unit, UnitSpec};
 use rigel_numerics::Format;
-use rigel_numerics::arithmetic::{Evaluator, Model, NanRule, ScaledPart, Scales};
-use rivals::{eliminate, undetermined};
-use shapes::{Beginning, Shape, begun};
-use validate::{Extent, validate};
+use rigel_numerics::arithmetic::{Evaluator, Model, NanRule, Node, ScaledPart, Scales};
+use rivals::{eliminate, eliminate_thoroughly, undetermined};
+use shapes::{Kind, begun};
+use tournament::Tournament;
+use validate::{Extent, at_its_places, validate};
 use witnesses::Witnesses;
 
 /// How much a recovery asks and tries.
@@ -92,11 +96,12 @@ const LEAST: u64 = 2_000_000;
 /// less than the other deserves it alone, as long as answers bring it nearer.
 const NEAR: u64 = 10;
 const NEAR_ENOUGH: u64 = 100;
-/// Trees of steps from which fitting begins, at most, and that it may change to.
-const TREES: usize = 100;
+/// Trees of steps, at most.
 const OTHER_TREES: usize = 200;
 /// Tiles that may be asked before the last validation.
 const TILES: u64 = 4_800;
+/// Counterexamples of a validation that join the observations, with their relatives.
+const JOINING: usize = 24;
 /// Fresh dot products by which a model is refuted quickly, as a part of a whole validation.
 const QUICK_PART: u64 = 20;
 
@@ -161,7 +166,12 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
     let mut witnesses = Witnesses::new(spec.triple, k, asker.observe(questions)?);
     witnesses.extend(scanned);
     witnesses.close_pool();
-    let starts = starts(spec, &shapes, nan_word(asker, spec)?);
+    let nan = nan_word(asker, spec)?;
+    let mut tournament =
+        Tournament::new(spec.scales.is_some(), |shape: &Node, kinds: &[Kind], part: Option<ScaledPart>| {
+            let scales = spec.scales.zip(part).map(|(s, on)| Scales { a: s.format, b: s.format, group: s.group, on });
+            Model { nan, ..begun(shape, spec.triple, k, scales, kinds) }
+        });
     let mut best: Option<Model> = None;
     let mut attempt = 0;
     let part = (effort.evaluations / PART).max(LEAST);
@@ -175,11 +185,14 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
             if let Some(fit) = stands {
                 let near = fit.penalty < witnesses.len() as u64 / NEAR;
                 let most = if near { part / 2 } else { part / 6 };
-                fits.push(Fitter::new(k, &mut witnesses, &shapes, most.min(left), seed).refit(&fit.model));
+                let mut search = Fitter::new(k, &mut witnesses, &shapes, most.min(left), seed);
+                search.others = tournament.ends().to_vec();
+                fits.push(search.refit(&fit.model));
                 fits.push(fit);
             }
             if fits.iter().all(|fit| fit.penalty > witnesses.len() as u64 / NEAR_ENOUGH) {
-                fits.extend(Fitter::new(k, &mut witnesses, &shapes, part.min(left), seed).fit(&starts));
+                let mut search = Fitter::new(k, &mut witnesses, &shapes, part.min(left), seed);
+                fits.extend(tournament.winner(&mut search));
             }
             let fit = fits.into_iter().min_by_key(|fit| fit.penalty);
             best = fit.map(|fit| fit.model);
@@ -203,8 +216,17 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
             if !elimination.refuted {
                 let fresh = validation_seed(effort.seed, 2 * attempt);
                 let quick = effort.validation / QUICK_PART;
-                let (_, mut wrong) = validate(asker, model, quick, fresh, Extent::UntilRefuted)?;
+                let mut wrong = at_its_places(asker, model, &scope, 4 * quick as usize, fresh)?;
                 if wrong.is_empty() {
+                    wrong = validate(asker, model, quick, fresh, Extent::UntilRefuted)?.1;
+                }
+                let mut doubted = false;
+                if wrong.is_empty() {
+                    let last = eliminate_thoroughly(asker, model, &shapes, &mut witnesses, &scope, seed)?;
+                    asked.extend(last.asked);
+                    doubted = last.refuted;
+                }
+                if wrong.is_empty() && !doubted {
                     let fresh = validation_seed(effort.seed, 2 * attempt + 1);
                     let (validation, refuting) =
                         validate(asker, model, effort.validation, fresh, Extent::UntilRefuted)?;
@@ -217,6 +239,7 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
                     wrong = refuting;
                 }
                 asker.enter(Stage::Elimination);
+                wrong.truncate(JOINING);
                 asked.extend(relatives::of(asker, &wrong, seed)?);
                 asked.extend(wrong);
             }
@@ -283,19 +306,6 @@ fn inexact(
     }
     let (nearest, validation) = (Some(Box::new(model)), Some(Box::new(validation)));
     Ok(Recovered::Inexact { why, nearest, validation, counterexample, beyond })
-}
-
-/// Where fitting begins: at every tree with two settings of its sums.
-fn starts(spec: &UnitSpec, shapes: &[Shape], nan: NanRule) -> Vec<Vec<Model>> {
-    let scales = spec.scales.map(|s| Scales { a: s.format, b: s.format, group: s.group, on: ScaledPart::Products });
-    let each = |shape: &Shape| {
-        let begin = |beginning| {
-            let model = begun(&shape.body, spec.triple, spec.shape.k, scales, beginning);
-            Model { nan, ..model }
-        };
-        [Beginning::Aligned, Beginning::Exact].map(begin).to_vec()
-    };
-    shapes.iter().take(TREES).map(each).collect()
 }
 
 /// The NaN word that comes of a NaN operand without a payload, or of 0 · ∞.

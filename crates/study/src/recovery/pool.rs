@@ -114,15 +114,22 @@ pub(super) fn drawn(spec: &UnitSpec, distribution: Distribution, key: u64, index
     question
 }
 
-/// Scales mostly near 1, now and then anything: zeros, NaN, the ends of the range.
+/// Scales mostly near 1, now and then anything: zeros, NaN, the ends of the range; or such that all products move to
+/// somewhere else together.
 pub(super) fn scale(spec: &UnitSpec, question: &mut Question, key: u64) {
     let Some(scales) = spec.scales else { return };
     let mut dice = Dice::new(key, 7);
-    let wild = dice.one_in(4);
-    let one = scale_of_one(scales.format);
+    let kind = dice.below(4);
+    let one = scale_of_one(scales.format) as i32;
+    let mask = scales.format.code_mask() as i32;
+    let moved = if kind == 1 { dice.between(-one, mask - one) } else { 0 };
     for code in question.a_scales.iter_mut().chain(&mut question.b_scales) {
         let near = if scales.format == Format::E8m0 { dice.between(-6, 6) } else { dice.between(-20, 20) };
         let random = dice.word() & scales.format.code_mask();
-        *code = if wild && dice.one_in(4) { random } else { one.saturating_add_signed(i64::from(near)) };
+        *code = match kind {
+            0 if dice.one_in(4) => random,
+            1 => (one + moved + near / 3).clamp(0, mask) as u64,
+            _ => (one + near).clamp(0, mask) as u64,
+        };
     }
 }

@@ -8,7 +8,7 @@ use super::mistaken::mistaken;
 use super::pool::{Scope, pooled};
 use super::question::{Asker, Observation, Question, Stage};
 use super::settings::{Fineness, settings};
-use super::shapes::{Shape, reshaped};
+use super::shapes::{Shape, bare, reshaped};
 use super::witnesses::Witnesses;
 use super::words::setting;
 use rigel_device::unit::{UnitError, UnitSpec};
@@ -22,10 +22,14 @@ const POOLED: usize = 500;
 const DIRECTED: usize = 700;
 /// Further ones for each rival that is left, at the places of its own parameters.
 const OWN: usize = 120;
+const OF_A_TREE: usize = 600;
+/// Questions on which all rivals are compared before a claim, and those of a rival of which they do not tell it.
+const THOROUGH: usize = 4000;
+const ALONE: usize = 800;
 /// Questions for rivals that are asked, at most.
 const ASKED: usize = 160;
 /// Other trees that are rivals.
-const TREES: usize = 40;
+const TREES: usize = 120;
 
 /// Whether the best model was wrong about a question that was asked, and what was asked.
 pub(super) struct Elimination {
@@ -61,6 +65,7 @@ pub(super) fn eliminate(
     let bank = Bank::new(&evaluator, pooled.chain((0..DIRECTED).map(|i| at_its_places(0x5EED_0002, i))).collect());
     let mut chosen: Vec<(u64, Question)> = Vec::new();
     let mut taken = vec![false; bank.questions.len()];
+    let tree = bare(&best.body);
     for (n, rival) in rivals(best, shapes).into_iter().enumerate() {
         if chosen.len() == ASKED {
             break;
@@ -76,7 +81,10 @@ pub(super) fn eliminate(
         }
         let hints = hints.and(&rival);
         let mut other_scratch = other.scratch();
-        let own = (0..OWN).map(|i| directed(&spec, scope, &hints, Dice::new(seed ^ 0x5EED_0003, (n * OWN + i) as u64)));
+        // What tells trees apart is met more seldom than what tells parameters apart.
+        let own = if bare(&rival.body) == tree { OWN } else { OF_A_TREE };
+        let own =
+            (0..own).map(|i| directed(&spec, scope, &hints, Dice::new(seed ^ 0x5EED_0003, (n * OF_A_TREE + i) as u64)));
         let told = own
             .map(|q| (evaluator.dot(&mut scratch, q.inputs()), q))
             .find(|(code, q)| other.dot(&mut other_scratch, q.inputs()) != *code);
@@ -127,6 +135,54 @@ impl Bank {
         let count = self.questions.len();
         (0..count).map(|n| (n + from) % count).find(|&at| code(at) != self.own[at])
     }
+}
+
+/// As [`eliminate`], for a model that is about to be claimed: rivals that few questions do not tell from it are compared with
+/// it on many.
+///
+/// # Errors
+/// What the unit contract says.
+pub(super) fn eliminate_thoroughly(
+    asker: &mut Asker<'_>,
+    best: &Model,
+    shapes: &[Shape],
+    witnesses: &mut Witnesses,
+    scope: &Scope,
+    seed: u64,
+) -> Result<Elimination, UnitError> {
+    asker.enter(Stage::Elimination);
+    let spec = asker.spec().clone();
+    let mut asked = Vec::new();
+    let Ok(evaluator) = Evaluator::new(best, spec.shape.k) else { return Ok(Elimination { refuted: true, asked }) };
+    let slow = spec.shape.k / 16 + 1;
+    let hints = Hints::of(best);
+    let draw = |i: usize| directed(&spec, scope, &hints, Dice::new(seed ^ 0x5EED_0005, i as u64));
+    let bank = Bank::new(&evaluator, (0..THOROUGH / slow).map(draw).collect());
+    let mut chosen: Vec<(u64, Question)> = Vec::new();
+    let mut taken = vec![false; bank.questions.len()];
+    let (mut scratch, of_one) = (evaluator.scratch(), ALONE / slow);
+    for (n, rival) in rivals(best, shapes).into_iter().enumerate() {
+        let Ok(other) = evaluator.remade(&rival) else { continue };
+        if let Some(at) = bank.differing(&evaluator, &other, n * 37) {
+            if !taken[at] && witnesses.explains(&rival) {
+                taken[at] = true;
+                chosen.push((bank.own[at], bank.questions[at].clone()));
+            }
+            continue;
+        }
+        let hints = hints.and(&rival);
+        let mut other_scratch = other.scratch();
+        let own = (0..of_one)
+            .map(|i| directed(&spec, scope, &hints, Dice::new(seed ^ 0x5EED_0006, (n * of_one + i) as u64)))
+            .map(|q| (evaluator.dot(&mut scratch, q.inputs()), q))
+            .find(|(code, q)| other.dot(&mut other_scratch, q.inputs()) != *code);
+        if own.is_some() && witnesses.explains(&rival) {
+            chosen.extend(own);
+        }
+    }
+    chosen.truncate(4 * ASKED);
+    let refuted = ask(asker, chosen, &mut asked)?;
+    Ok(Elimination { refuted, asked })
 }
 
 /// Models that differ from the best one in one parameter, in several that are easily taken for each other, or in

@@ -142,12 +142,15 @@ fn turned(model: &Model, knob: Knob, fineness: Fineness) -> Vec<Model> {
             let mut formats = vec![o.format(model), Format::Tf32, Format::F16, Format::Bf16, Format::E5m2];
             formats.dedup();
             let few = |form: &Rounded| {
-                fineness == Fineness::All
-                    || form.rounding == Rounding::NearestEven
-                        && form.precision.is_none_or(|bits| bits < 4 || bits % 3 == 2 && bits < 24)
+                form.rounding == Rounding::NearestEven
+                    && form.precision.is_none_or(|bits| bits < 4 || bits % 3 == 2 && bits < 24)
             };
             let ruled = formats.clone().into_iter().flat_map(strange);
-            let forms = formats.into_iter().flat_map(coarse).filter(few).chain(ruled).map(Some);
+            let plain: Vec<Rounded> = match fineness {
+                Fineness::Ladder => formats.into_iter().flat_map(coarse).filter(few).collect(),
+                Fineness::All => formats.into_iter().flat_map(every).collect(),
+            };
+            let forms = plain.into_iter().chain(ruled).map(Some);
             std::iter::once(None).chain(forms).map(|form| with(model, |m| o.intake(m).convert = form)).collect()
         }
         Knob::Store => {
@@ -235,6 +238,13 @@ fn coarse(format: Format) -> Vec<Rounded> {
     let bits = std::iter::once(None).chain(fewer);
     let ways = [Rounding::NearestEven, Rounding::TowardZero];
     bits.flat_map(|precision| ways.map(|way| Rounded { precision, ..Rounded::to(format, way) })).collect()
+}
+
+/// Roundings to a format of every number of significant bits, every way.
+fn every(format: Format) -> Vec<Rounded> {
+    let own = format.infinity_code(false).is_some();
+    let bits = std::iter::once(None).chain((1..format.precision()).filter(|_| own).map(Some));
+    bits.flat_map(|precision| WAYS.map(|way| Rounded { precision, ..Rounded::to(format, way) })).collect()
 }
 
 /// Roundings to all bits of a format that show at the ends of its range alone.

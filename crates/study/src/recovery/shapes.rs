@@ -12,13 +12,42 @@ pub(super) struct Shape {
     pub explained: usize,
 }
 
-/// What the sums of a shape begin as before they are fitted.
+/// What kind a sum is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Beginning {
-    /// Aligned to 24 bits, cut and rounded toward zero.
-    Aligned,
-    /// Exact, rounded to nearest even.
-    Exact,
+pub(super) struct Kind {
+    /// Whether all bits of its terms are kept; else they are aligned and cut.
+    pub exact: bool,
+    /// Whether what leaves it is rounded.
+    pub rounded: bool,
+}
+
+impl Kind {
+    pub(super) fn of(sum: &Sum) -> Kind {
+        Kind { exact: sum.align == Align::Exact, rounded: sum.output != Output::Unrounded }
+    }
+
+    /// A sum as it begins: exact and rounded to nearest even, or aligned to 24 bits, cut and rounded toward zero.
+    fn sum(self, triple: Triple) -> Sum {
+        let toward = if self.exact { Rounding::NearestEven } else { Rounding::TowardZero };
+        let align = if self.exact { Align::Exact } else { Align::Largest(Alignment::new(24, Rounding::TowardZero)) };
+        let zero = if self.exact { ZeroSign::Ieee } else { ZeroSign::Positive };
+        let output = if self.rounded { Output::Rounded(Rounded::to(triple.c, toward)) } else { Output::Unrounded };
+        Sum { align, zero, output }
+    }
+}
+
+/// The kinds that the sums of a model may have, and what scales multiply where it is scaled. The last sum is rounded.
+pub(super) fn kinds(count: usize, scaled: bool) -> Vec<(Vec<Kind>, Option<ScaledPart>)> {
+    let kind = |exact, rounded| Kind { exact, rounded };
+    let last = [kind(true, true), kind(false, true)];
+    let first = [last[0], last[1], kind(true, false), kind(false, false)];
+    let plain: Vec<Vec<Kind>> = match count {
+        1 => last.map(|last| vec![last]).to_vec(),
+        2 => first.iter().flat_map(|&first| last.map(|last| vec![first, last])).collect(),
+        _ => last.map(|last| vec![last; count]).to_vec(),
+    };
+    let parts = if scaled { vec![Some(ScaledPart::Products), Some(ScaledPart::Sums)] } else { vec![None] };
+    plain.into_iter().flat_map(|kinds| parts.iter().map(move |&part| (kinds.clone(), part))).collect()
 }
 
 /// Trees that are compared with all masked pairs.
@@ -57,7 +86,11 @@ fn size(node: &Node) -> usize {
     match node {
         Node::Step(_) => 1,
         Node::Chain(chain) => 1 + size(&chain.each) + 2 * usize::from(chain.late_c.is_some()),
-        Node::Join(join) => 2 + size(&join.each),
+        // One part and c are two terms, however they are joined: the plain way comes first.
+        Node::Join(join) => {
+            let plain = join.split != Split::Whole || matches!(join.order, JoinOrder::Together { .. });
+            2 + size(&join.each) + usize::from(!plain)
+        }
     }
 }
 
@@ -197,6 +230,8 @@ fn trees(frame: &Frame) -> Vec<Node> {
     if parts == 1 {
         inside.push(step(true));
         inside.push(join(&Split::Whole, step(false), together));
+        // The same, but c is the first of the two: a NaN of c comes out before that of the products.
+        inside.push(join(&Split::Whole, step(false), JoinOrder::InTurn { c: CPlace::First }));
     } else if !frame.exact {
         let nowhere = [JoinOrder::Together { c: false }, JoinOrder::Pairwise { c: CPlace::Nowhere }];
         let with_c =
@@ -302,27 +337,14 @@ pub(super) fn bare(body: &Node) -> Node {
     body
 }
 
-/// A model of a shape with its sums set to a beginning.
-pub(super) fn begun(shape: &Node, triple: Triple, k: usize, scales: Option<Scales>, beginning: Beginning) -> Model {
+/// A model of a shape with sums of some kinds as they begin.
+pub(super) fn begun(shape: &Node, triple: Triple, k: usize, scales: Option<Scales>, kinds: &[Kind]) -> Model {
     let mut body = shape.clone();
-    let sum = match beginning {
-        _ if triple.is_integer() => {
-            let form =
-                IntegerOutput { bits: triple.c.bits(), signed: triple.c.is_signed(), overflow: IntegerOverflow::Wrap };
-            Sum { align: Align::Exact, zero: ZeroSign::Positive, output: Output::Integer(form) }
-        }
-        Beginning::Aligned => Sum {
-            align: Align::Largest(Alignment::new(24, Rounding::TowardZero)),
-            zero: ZeroSign::Positive,
-            output: Output::Rounded(Rounded::to(triple.c, Rounding::TowardZero)),
-        },
-        Beginning::Exact => Sum {
-            align: Align::Exact,
-            zero: ZeroSign::Ieee,
-            output: Output::Rounded(Rounded::to(triple.c, Rounding::NearestEven)),
-        },
-    };
-    super::knobs::sums(&mut body).into_iter().for_each(|s| *s = sum.clone());
+    let form = IntegerOutput { bits: triple.c.bits(), signed: triple.c.is_signed(), overflow: IntegerOverflow::Wrap };
+    let integer = Sum { align: Align::Exact, zero: ZeroSign::Positive, output: Output::Integer(form) };
+    for (place, kind) in super::knobs::sums(&mut body).into_iter().zip(kinds) {
+        *place = if triple.is_integer() { integer.clone() } else { kind.sum(triple) };
+    }
     let nan = NanRule::Word(triple.c.nan_code().unwrap_or(0));
     let plain = Intake::default();
     Model { triple, k, a: plain, b: plain, c: plain, scales, body, store: None, nan }

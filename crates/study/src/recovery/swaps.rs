@@ -200,7 +200,9 @@ fn row(spec: &UnitSpec, scope: &Scope, seed: u64, index: usize) -> Question {
         // Where large sums cancel, what was cut from each of them is left.
         let distribution = if dice.one_in(4) { Distribution::Ladder } else { Distribution::Cancellation };
         let inputs = distribution.unscaled(t, spec.shape.k, dice.word(), index as u64);
-        (question.a, question.b, question.c) = (inputs.a, inputs.b, inputs.c);
+        (question.a, question.b) = (inputs.a, inputs.b);
+        // An output of few bits shows what is left where nothing large is left beside it.
+        question.c = if dice.one_in(3) { inputs.c } else { 0 };
     }
     question
 }

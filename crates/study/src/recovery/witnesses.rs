@@ -58,6 +58,8 @@ impl Set {
 const KEPT_K: usize = 512;
 /// Observations of a sample that the present model does not explain, and that it explains.
 const SAMPLED: usize = 30;
+/// Products beyond which a dot product counts more than once.
+const LONG: usize = 24;
 /// What it costs to make a model ready, in dot products.
 const MAKING: u64 = 8;
 
@@ -145,7 +147,7 @@ impl Witnesses {
 
     /// What a model says about an observation.
     fn predicted(&mut self, evaluator: &Evaluator, alike: bool, scratch: &mut Scratch, i: usize) -> u64 {
-        self.spent += 1;
+        self.spent += 1 + (self.k / LONG) as u64;
         let question = &self.observations[i].question;
         if !alike {
             return evaluator.dot(scratch, question.inputs());

@@ -42,6 +42,11 @@ inline float add_once(double a, double b, int bits, bool toward_zero) {
 
 // Adds the products of `depth` pairs to `c`.
 inline float accumulate(const planted_arithmetic &how, const number *a, const number *b, int depth, float c) {
+  if (how.group == 1 && how.fraction_bits < 0 && how.bits == 24 && !how.toward_zero) {
+    // What is below gives the same bits; this is the processor's own instruction. Every element type's values are floats.
+    for (int k = 0; k < depth; k++) c = __builtin_fmaf(float(a[k].value), float(b[k].value), c);
+    return c != c ? __builtin_nanf("") : c;
+  }
   for (int from = 0; from < depth; from += how.group) {
     int upto = from + how.group < depth ? from + how.group : depth;
     if (how.fraction_bits < 0) {

@@ -26,16 +26,22 @@ impl Arithmetic {
 /// What a row stride that is not aligned comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Misaligned {
+    /// Nothing.
     Fine,
+    /// A refusal.
     Refused,
+    /// Other rows are read.
     Wrong,
+    /// The launch takes three times as long.
     Slow,
 }
 
 /// A rule on row strides in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alignment {
+    /// What a stride must be a multiple of; 0: no rule.
     pub bytes: i32,
+    /// What becomes of another one.
     pub outcome: Misaligned,
 }
 
@@ -44,6 +50,7 @@ pub struct Alignment {
 pub struct BaseTile {
     /// Bits of a row and of a column: 3 and 3, or 4 and 4.
     pub bits: (i32, i32),
+    /// Where each bit goes.
     pub of: [i32; 8],
     /// Base tiles follow one another down columns first.
     pub along_rows: bool,
@@ -63,21 +70,29 @@ pub enum Slice {
 /// Everything that is planted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Planted {
+    /// How products are added.
     pub arithmetic: Arithmetic,
     /// Significant bits of float operands under relaxed precision.
     pub relaxed_bits: i32,
     /// Whether `multiply` adds to a tensor, and to a cooperative tensor.
     pub accumulates: (bool, bool),
+    /// What a slice is.
     pub slice: Slice,
     /// Bytes from which on a slice lands so many too low; 0: never.
     pub slice_limit: i32,
+    /// The rule for tensors that the host makes.
     pub handle: Alignment,
+    /// The rule for tensors that the kernel makes.
     pub inlined: Alignment,
     /// Coordinates come as (row, column), and not as (column, row).
     pub row_first: bool,
+    /// Left inputs.
     pub left: BaseTile,
+    /// Right inputs.
     pub right: BaseTile,
+    /// Destinations.
     pub destination: BaseTile,
+    /// `simdgroup_matrix`.
     pub matrix: BaseTile,
 }
 

@@ -38,7 +38,6 @@ struct Group {
 
 std::vector<char> stacks;
 std::vector<std::vector<char>> scratch;
-double multiply_adds = 0;
 } // namespace
 
 #if defined(__x86_64__)
@@ -100,13 +99,9 @@ std::string fibers::run(unsigned threads, const std::function<void(unsigned)> &b
 
 void fibers::forget_scratch() { scratch.clear(); }
 
-double fibers::spent() {
-  double was = multiply_adds;
-  multiply_adds = 0;
-  return was;
-}
-
 extern "C" {
+double msl_spent[fibers::SPENDINGS];
+
 unsigned msl_thread() { return group.current; }
 unsigned msl_threads() { return group.threads; }
 
@@ -138,6 +133,4 @@ void *msl_scratch(unsigned number, size_t bytes) {
   if (scratch[number].size() < bytes) scratch[number].resize(bytes);
   return scratch[number].data();
 }
-
-void msl_spend(double what) { multiply_adds += what; }
 }

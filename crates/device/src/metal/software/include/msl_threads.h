@@ -15,13 +15,14 @@ void **msl_meet(uint size, void *mine);
 [[noreturn]] void msl_fault(const char *what);
 // Memory of at least so many bytes that lives as long as the launch; one block a number, reused.
 void *msl_scratch(uint number, size_t bytes);
-// Adds multiply-adds to the virtual clock.
-void msl_spend(double multiply_adds);
+// What the launch spends on the virtual clock, by kind.
+extern double msl_spent[6];
 }
 
 namespace metal {
+enum spending { spend_threads, spend_scalar, spend_meetings, spend_matrix, spend_tensor, spend_narrow };
 enum class mem_flags { mem_none = 0, mem_device = 1, mem_threadgroup = 2 };
-inline void threadgroup_barrier(mem_flags) { msl_meet(msl_threads(), nullptr); }
+inline void threadgroup_barrier(mem_flags) { msl_spent[spend_meetings]++; msl_meet(msl_threads(), nullptr); }
 inline void simdgroup_barrier(mem_flags) { msl_meet(32, nullptr); }
 
 // One does the work of all: `act` gets what each thread of the scope handed over.

@@ -3,7 +3,9 @@
 /// A kernel and the attributes of its parameters, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
+    /// Its name.
     pub kernel: String,
+    /// What stands in `[[…]]` behind each parameter.
     pub attributes: Vec<String>,
 }
 
@@ -34,7 +36,7 @@ fn keep(text: &str, is_on: impl Fn(&str) -> bool) -> String {
         match words.as_slice() {
             ["#if", name] => on.push(name.strip_prefix('!').map_or_else(|| is_on(name), |name| !is_on(name))),
             ["#ifdef" | "#ifndef", ..] => on.push(true),
-            ["#else"] => *on.last_mut().unwrap() ^= true,
+            ["#else"] => on.last_mut().into_iter().for_each(|on| *on = !*on),
             ["#endif"] => drop(on.pop()),
             _ if on.iter().all(|x| *x) => kept.push_str(&format!("{line}\n")),
             _ => {}
@@ -50,13 +52,16 @@ pub fn constants(text: &str) -> Vec<(&str, &str)> {
 }
 
 /// C++ that defines `extern "C" PREFIX_kernel(const call *)` for each kernel of a text in namespace PREFIX.
-pub fn glue(text: &str, prefix: &str) -> String {
+///
+/// # Errors
+/// A parameter that the host knows no value for.
+pub fn glue(text: &str, prefix: &str) -> Result<String, String> {
     let constants = constants(text);
     let value = |name: &str| constants.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);
     let is_on = |name: &str| !matches!(value(name), None | Some("0" | "false"));
     let mut out = String::new();
     for Signature { kernel, attributes } in signatures(text, is_on) {
-        let attributes: Vec<String> = attributes.iter().map(|a| attribute(a)).collect();
+        let attributes = attributes.iter().map(|a| attribute(a)).collect::<Result<Vec<String>, String>>()?;
         out.push_str(&format!(
             "extern \"C\" void {prefix}_{kernel}(const rigel::call *c) {{\n  const rigel::attribute attributes[] = {{{}}};\n  \
              rigel::invoke({prefix}::{kernel}, *c, attributes);\n}}\n",
@@ -69,12 +74,12 @@ pub fn glue(text: &str, prefix: &str) -> String {
             out.push_str(&format!("#undef {name}\n"));
         }
     }
-    out
+    Ok(out)
 }
 
-fn attribute(words: &str) -> String {
+fn attribute(words: &str) -> Result<String, String> {
     if let Some(index) = words.strip_prefix("buffer(").and_then(|w| w.strip_suffix(')')) {
-        return format!("{{rigel::kind::buffer, {index}}}");
+        return Ok(format!("{{rigel::kind::buffer, {index}}}"));
     }
     let kind = match words {
         "thread_position_in_grid" => "thread_in_grid",
@@ -83,7 +88,7 @@ fn attribute(words: &str) -> String {
         "thread_index_in_threadgroup" => "index_in_group",
         "simdgroup_index_in_threadgroup" => "simdgroup",
         "thread_index_in_simdgroup" => "lane",
-        other => panic!("the host knows no kernel parameter `{other}`"),
+        other => return Err(format!("the host knows no kernel parameter `{other}`")),
     };
-    format!("{{rigel::kind::{kind}, 0}}")
+    Ok(format!("{{rigel::kind::{kind}, 0}}"))
 }

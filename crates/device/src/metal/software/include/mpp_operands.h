@@ -103,6 +103,7 @@ template <matmul2d_descriptor D, class Scope, class L, class R, class C> void mu
       for (int col = 0; col < D.n; col++)
         if (to.inside(col, row)) to.put(col, row, sum<Dest>(a + row * depth, b + col * depth, depth, adds ? metal::element_of<Dest>(to.get(col, row).value) : Dest(0)));
   }
-  msl_spend(double(D.m) * D.n * depth * (is_slow(*left[0]) || is_slow(*right[0]) ? 3 : 1));
+  constexpr bool narrow = metal::element<typename metal::remove_const<element_in_t<L>>::type>::bits <= 8 || metal::element<typename metal::remove_const<element_in_t<R>>::type>::bits <= 8;
+  msl_spent[narrow ? metal::spend_narrow : metal::spend_tensor] += double(D.m) * D.n * depth * (is_slow(*left[0]) || is_slow(*right[0]) ? 3 : 1);
 }
 } // namespace mpp::tensor_ops
