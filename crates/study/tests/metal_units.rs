@@ -117,7 +117,7 @@ fn planted_units_are_recovered_bit_by_bit() {
                 0,
                 "device {index}, {name}: the headers do not compute {model}"
             );
-            let effort = Effort { validation: 6_000, evaluations: 8_000_000, ..Effort::full(index) };
+            let effort = Effort { validation: 6_000, ..Effort::full(index) };
             let recovery = recover(&mut unit, &effort).unwrap();
             let recovered = recovery.recovered.model().unwrap_or_else(|| panic!("device {index}, {name}: {recovery}"));
             assert!(recovery.recovered.is_exact(), "device {index}, {name}: planted {model}\n{recovery}");
