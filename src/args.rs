@@ -4,7 +4,7 @@ mod calibrate;
 mod emit;
 
 pub use calibrate::CalibrateArgs;
-pub use emit::{EmitArgs, EmitLayoutArgs, EmitModelArgs, EmitWhat};
+pub use emit::{EmitArgs, EmitLayoutArgs, EmitMetallibsArgs, EmitModelArgs, EmitWhat};
 
 use crate::terminal::Color;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -88,12 +88,19 @@ Examples:
   rigel devices --device cpu --units    its single instructions and conversions
   rigel devices --format jsonl    for programs")]
 pub struct DevicesArgs {
-    /// Show this one in full: cpu, sim:NAME, or sim:FILE.toml.
+    /// Show this one in full: cpu, cuda:0, metal, metal-sim, sim:NAME, or sim:FILE.toml.
     #[arg(short, long, env = "RIGEL_DEVICE")]
     pub device: Option<String>,
     /// Of that one, list single instructions and conversions instead of paths.
     #[arg(long, requires = "device")]
     pub units: bool,
+    /// Of that one, ask for the rules that no product shows: language versions and what took effect, row distances, what
+    /// becomes of old content. It runs small kernels.
+    #[arg(long, requires = "device", conflicts_with = "units")]
+    pub rules: bool,
+    /// With --rules, libraries compiled elsewhere (rigel emit metallibs): whether they load here.
+    #[arg(long, requires = "rules", value_name = "FILE", num_args = 1..)]
+    pub libraries: Vec<PathBuf>,
     /// How to print.
     #[arg(long, value_enum, default_value = "table", env = "RIGEL_FORMAT")]
     pub format: Format,
@@ -116,7 +123,7 @@ pub struct PlanArgs {
     pub device: String,
     /// A named plan: quick (a minute), paper (the study's throughput cells), study (these and every other probe
     /// offered), full (more sizes, inputs and cache states); alone: units (single instructions), orders (of sums), fusion
-    /// (epilogues), power (energy of operations).
+    /// (epilogues), power (energy of operations), attention.
     #[arg(long, default_value = "quick", env = "RIGEL_PRESET", conflicts_with = "plan")]
     pub preset: String,
     /// A plan file instead of a preset; a run's plan.toml is one.

@@ -15,7 +15,8 @@ CELLS = ("cell,device,driver,run,process,block,probe,work,path,triple,shape,tile
 SAMPLES, WITNESS = "cell,process,index,time_ns,clock_mhz", "cell,process,row,column,bits"
 PROBES = ("types throughput clocks dispatch power arithmetic order layout specials alignment versions fusion "
           "attention").split()
-PRODUCTS = ("gemm", "fused-tanh", "fused-erf", "decomposed-tanh", "decomposed-erf")
+PRODUCTS = ("gemm", "fused-tanh", "fused-erf", "decomposed-tanh", "decomposed-erf", "fused-attention",
+            "decomposed-attention")
 CACHES = ("warm", "cold", "none")
 WORDS = {
     "probe": PROBES, "work": [*PRODUCTS, "ceiling", "rung", "unit", "conversion", "product", "meter"], "recipe": ["", *RECIPES], "cache": CACHES,

@@ -66,7 +66,7 @@ class Asked:
 
     def block_of(self, cell):
         """The block that the plan has for a row."""
-        if cell.work in PRODUCTS and cell.probe in ("fusion", "power"):
+        if cell.work in PRODUCTS and cell.probe in ("fusion", "attention", "power"):
             return f"{cell.probe}/{cell.shape}"
         if cell.work == "rung":
             return f"ladder/{cell.path}/{cell.triple}"
@@ -95,6 +95,11 @@ class Asked:
             axes = cell.shape in self.plan.get("fusion.shapes", ()) and cell.recipe in self.plan.get("fusion.recipes", ())
             known = "gelu-" + cell.work.partition("-")[2] in self.plan.get("fusion.activations", ())
             return "fusion" in self.probes and here and axes and known and cell.cache == "warm"
+        if cell.probe == "attention":
+            axes = (cell.shape in self.plan.get("attention.shapes", ())
+                    and cell.recipe in self.plan.get("attention.recipes", ()))
+            known = cell.work in PRODUCTS and cell.work.endswith("-attention")
+            return "attention" in self.probes and here and axes and known and cell.cache == "warm"
         if cell.work in PRODUCTS and cell.work != "gemm":
             return False
         if cell.work == "gemm":
@@ -161,7 +166,7 @@ class Asked:
 
     def short(self, cells):
         """(rows that are asked for, {block: rows of it that are missing})."""
-        there, beside, loops, epilogues = {}, {}, set(), set()
+        there, beside, loops, fused = {}, {}, set(), {"fusion": set(), "attention": set()}
         for cell in cells:
             tile = "" if cell.work in (*PRODUCTS, "rung", "product") else cell.tile
             cache = cell.cache if cell.work in PRODUCTS else ""
@@ -171,8 +176,8 @@ class Asked:
                 beside.setdefault((cell.path, cell.triple), set()).add(cell.shape)
             if cell.work == "ceiling":
                 loops.add((cell.probe, cell.path, cell.triple, cell.tile))
-            if cell.probe == "fusion":
-                epilogues.add((cell.work, cell.path, cell.triple))
+            if cell.probe in fused:
+                fused[cell.probe].add((cell.work, cell.path, cell.triple))
         asked, missing = 0, {}
 
         def count(block, rows, found):
@@ -200,7 +205,7 @@ class Asked:
             block = f"power/{CEILINGS}" if probe == "power" else CEILINGS
             count(block, self.processes, found(self.processes, probe, "ceiling", path, triple, "", "", "", tile))
         loads = {("gemm", *offer) for offer, absent in self.offers.items() if not absent}
-        for probe, products in (("fusion", epilogues), ("power", loads)):
+        for probe, products in (*fused.items(), ("power", loads)):
             for work, path, triple in products if probe in self.probes else ():
                 for shape in self.plan.get(f"{probe}.shapes", ()):
                     for recipe in self.plan.get(f"{probe}.recipes", ()):

@@ -31,6 +31,7 @@ import sys
 import cell_statistics as statistics
 import gates
 import witness_places
+from attention import Attention, Tolerance as AttentionTolerance
 from blake3 import hash_many
 from cell_rows import CELLS, PRODUCTS, WITNESS_LINE, cells_of, key_of, sample_groups, times_of, witness_groups
 from fact_rows import FACTS, POWER, Facts, Readings
@@ -200,7 +201,8 @@ class Verification:
             derived["operations"] = self.loops.setdefault(cell.cell, cell.operations)
         if timed and cell.work in PRODUCTS and cell.extents:
             m, n, k = cell.extents
-            derived["operations"] = 2 * m * n * k
+            # An attention is two products.
+            derived["operations"] = (4 if cell.work.endswith("-attention") else 2) * m * n * k
         if times:
             leading = statistics.warmup(times)
             settled = times[leading:]
@@ -248,7 +250,7 @@ class Verification:
                                                              gates.activation(cell.work), cell.line))
         with opened(self.path("witness.csv")) as file:
             for (recipe, seed), some in itertools.groupby(ordered, lambda cell: (cell.recipe, cell.seed)):
-                inputs = Inputs(recipe, seed)
+                inputs = Inputs(recipe, seed), Attention(recipe, seed)
                 for _, alike in itertools.groupby(some, lambda cell: (cell.triple, cell.shape, gates.activation(cell.work))):
                     dots = {}
                     for cell in alike:
@@ -278,12 +280,19 @@ class Verification:
         rows = map(WITNESS_LINE.fullmatch, file.read(offset_size[1]).splitlines(keepends=True))
         witness = [(int(row[2]), int(row[3]), row[4].decode()) for row in rows]
         whole = m * n * k <= self.plan["thresholds.full_check"]
+        if cell.work.endswith("-attention") and m % k:
+            self.say("gates", "cells.csv", cell.line, f"{m} queries are no whole number of heads of {k} keys")
+            return
         why = gates.unusable(cell.formats, cell.recipe, m, n, witness) or witness_places.fault(cell, witness, whole)
         if why:
             self.say("gates", "cells.csv", cell.line, why)
             return
-        activation = gates.activation(cell.work)
-        tolerance = gates.Tolerance(cell.formats, k, cell.recipe, activation)
+        activation, (inputs, attention) = gates.activation(cell.work), inputs
+        if activation == "attention":
+            tolerance = AttentionTolerance(cell.formats, cell.extents, cell.recipe)
+            attention.fill(dots, witness, cell.formats, cell.extents, tolerance)
+        else:
+            tolerance = gates.Tolerance(cell.formats, k, cell.recipe, activation)
         look = gates.Look(inputs, cell.formats, k, tolerance, witness, dots, activation)
         bound = tolerance.relative if math.isfinite(tolerance.relative) else None
         columns.update(gate_error=look.error, gate_ulps=look.ulps, gate_tolerance=bound)

@@ -13,7 +13,8 @@ Examples:
   rigel emit model \"hopper mma f16 to f32, floored\" --as python       what that unit computes, to be read and run
   rigel emit model model.json --as c -o model.c                a model of your own
   rigel emit layout                                           the layouts that have a name
-  rigel emit layout mma.sync.m16n8k16.f16 --as cuda            index functions for a kernel")]
+  rigel emit layout mma.sync.m16n8k16.f16 --as cuda            index functions for a kernel
+  rigel emit metallibs --out libraries                        on a Mac: what each Xcode makes of each language version")]
 pub struct EmitArgs {
     /// What to write.
     #[command(subcommand)]
@@ -27,6 +28,8 @@ pub enum EmitWhat {
     Model(EmitModelArgs),
     /// Write which lane holds which element; without a name, list the layouts.
     Layout(EmitLayoutArgs),
+    /// On a Mac, compile a small kernel ahead of time by every Xcode, in every language version, for every oldest system.
+    Metallibs(EmitMetallibsArgs),
 }
 
 /// `rigel emit model`.
@@ -75,4 +78,26 @@ pub struct EmitLayoutArgs {
     /// File [default: standard output].
     #[arg(short, long)]
     pub out: Option<PathBuf>,
+}
+
+/// `rigel emit metallibs`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  rigel emit metallibs --out libraries
+  rigel emit metallibs --xcode /Applications/Xcode-26.5.app --xcode /Applications/Xcode-27.app --out libraries
+  rigel devices --device metal --rules --libraries libraries/*.metallib      on this Mac, or on one with another system
+
+Refusals are kept word for word in libraries/metallibs.csv, beside what each library says of itself. Take the folder to a \
+Mac with another system to see what loads there.")]
+pub struct EmitMetallibsArgs {
+    /// An Xcode, or its developer folder; may be given more than once [default: $DEVELOPER_DIR and /Applications/Xcode*.app].
+    #[arg(long, value_name = "FOLDER")]
+    pub xcode: Vec<PathBuf>,
+    /// Folder for the libraries and their table.
+    #[arg(short, long)]
+    pub out: PathBuf,
+    /// The program that finds developer tools.
+    #[arg(long, default_value = "xcrun", hide = true)]
+    pub xcrun: PathBuf,
 }

@@ -5,9 +5,9 @@ use super::table::{Table, engineering};
 use crate::args::DevicesArgs;
 use crate::exit::Exit;
 use crate::terminal::{bold, wrapped};
-use rigel_device::Device;
 use rigel_device::backends::{BACKENDS, open};
 use rigel_device::unit::{ConversionSpec, UnitSpec};
+use rigel_device::{Device, RuleAnswer};
 use std::collections::BTreeSet;
 use std::io::Write;
 
@@ -154,10 +154,37 @@ fn units(device: &dyn Device, args: &DevicesArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
+/// What the device answers about rules, word for word.
+fn rules(device: &mut dyn Device, args: &DevicesArgs) -> anyhow::Result<Exit> {
+    let answers = device.rules(&args.libraries);
+    let columns = ["rule", "asked", "answer", "words"];
+    match Form::of(args.format) {
+        None => {
+            let mut table = Table::new(&columns);
+            for RuleAnswer { rule, asked, answer, words } in answers {
+                table.row([rule, asked, answer, words.lines().next().unwrap_or_default().to_owned()]);
+            }
+            table.print()?;
+        }
+        Some(form) => {
+            let kind = rigel_ledger::rows::name_of(&device.describe().kind);
+            let mut records = Records::new(["rule", "asked", "answer", "words", "kind"]);
+            for RuleAnswer { rule, asked, answer, words } in answers {
+                records.row([rule.into(), asked.into(), answer.into(), words.into(), kind.clone().into()]);
+            }
+            records.print(form)?;
+        }
+    }
+    Ok(Exit::Fine)
+}
+
 fn one(selector: &str, args: &DevicesArgs) -> anyhow::Result<Exit> {
     let mut device = super::planning::open(selector)?;
     if args.units {
         return units(device.as_ref(), args);
+    }
+    if args.rules {
+        return rules(device.as_mut(), args);
     }
     let d = device.describe();
     if args.format == crate::args::Format::Table {

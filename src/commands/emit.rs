@@ -18,6 +18,7 @@ pub fn emit(args: &EmitArgs) -> anyhow::Result<Exit> {
     match &args.what {
         EmitWhat::Model(args) => model(args),
         EmitWhat::Layout(args) => layout(args),
+        EmitWhat::Metallibs(args) => super::metallibs::emit(args),
     }
 }
 

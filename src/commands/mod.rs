@@ -14,6 +14,7 @@ mod figures;
 mod list;
 mod memory;
 mod merge;
+mod metallibs;
 mod models;
 mod opening;
 mod planning;

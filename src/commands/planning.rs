@@ -47,6 +47,9 @@ pub fn resolve(args: &PlanArgs) -> anyhow::Result<Planned> {
     if plan.probes.contains(&Probe::Fusion) && plan.fusion.is_none() {
         plan.fusion = named("fusion", &*device)?.fusion;
     }
+    if plan.probes.contains(&Probe::Attention) && plan.attention.is_none() {
+        plan.attention = named("attention", &*device)?.attention;
+    }
     if plan.probes.contains(&Probe::Power) && plan.power.is_none() {
         plan.power = named("power", &*device)?.power;
     }

@@ -120,7 +120,8 @@ impl<const N: usize> Records<N> {
         Ok(crate::terminal::output().write_all(self.text(form).as_bytes())?)
     }
 
-    fn text(&self, form: Form) -> String {
+    /// All rows as they are printed.
+    pub fn text(&self, form: Form) -> String {
         let mut text = String::new();
         if form == Form::Csv {
             text.push_str(&self.columns.join(","));

@@ -209,7 +209,7 @@ fn finish(args: &RunArgs, out: &Path, writer: RunWriter, fail_on: &FailOn) -> an
     // As this program was called: after `cargo run` there is no `rigel` on the path.
     let program = std::env::args().next().unwrap_or_else(|| "rigel".to_owned());
     crate::terminal::tell!("{}", terminal::faint(&format!("check it: {program} verify {}", out.display())));
-    if let Some(load) = disturbed(run.provenance()) {
+    if let Some(load) = disturbed(run.provenance()).filter(|_| run.plan().times()) {
         crate::terminal::tell!("{} {load}; what is undecided above may come from that", terminal::warning());
     }
     if let Some(word) = fail_on.said(&run) {

@@ -1,7 +1,7 @@
 //! Which machine instructions does each kernel of a path and triple hold?
 //!
 //! Kernels are compiled by NVRTC for the target, no GPU is needed, and disassembled by NVIDIA's `nvdisasm` (PyPI package
-//! `nvidia-cuda-nvdisasm`). Written are, for the ceiling loop of most parallelism and for the product with its first launch tile, the
+//! `nvidia-cuda-nvdisasm`). Written are, for the ceiling loop of most parallelism, the product with its first launch tile and every fused attention, the
 //! instructions that multiply or convert, with how often they stand in the text: evidence of what a path really issues, not of how
 //! often it runs.
 //!
@@ -14,12 +14,15 @@ use rigel_device::cuda::path::Path;
 use rigel_device::cuda::source::{self, Finish, Source};
 use rigel_device::cuda::target::Target;
 use rigel_device::cuda::tile::tiles;
+use rigel_device::cuda::{attention, attention_source};
 use std::collections::BTreeMap;
 use std::process::Command;
 
 /// Beginnings of the instructions that multiply, and of those that convert.
-const TOLD: [&str; 14] =
-    ["HGMMA", "QGMMA", "IGMMA", "HMMA", "IMMA", "DMMA", "FFMA", "DFMA", "HFMA2", "IMAD", "F2FP", "F2F", "HADD2", "I2F"];
+const TOLD: [&str; 15] = [
+    "HGMMA", "QGMMA", "IGMMA", "HMMA", "QMMA", "IMMA", "DMMA", "FFMA", "DFMA", "HFMA2", "IMAD", "F2FP", "F2F", "HADD2",
+    "I2F",
+];
 
 /// Bytes of shared memory that a block may take on sm_90.
 const SHARED: usize = 232_448;
@@ -43,6 +46,17 @@ fn main() -> Result<(), String> {
                 for (opcode, count) in opcodes(&source, &architecture, &nvdisasm)? {
                     println!("{path},\"{triple}\",{kernel},{architecture},{opcode},{count}");
                 }
+            }
+        }
+    }
+    for (path, columns) in Path::ALL.into_iter().flat_map(|path| [64, 128].map(|columns| (path, columns))) {
+        for tile in attention::tiles(path, attention::TRIPLE, true) {
+            let of = |tile| attention_source::fused(path, tile, columns).ok();
+            let Some(source) = tile.parse().ok().and_then(of) else { continue };
+            let Ok(architecture) = source.targets.compiled_for(target) else { continue };
+            for (opcode, count) in opcodes(&source, &architecture, &nvdisasm)? {
+                let triple = attention::TRIPLE;
+                println!("{path},\"{triple}\",attention {tile} of {columns} columns,{architecture},{opcode},{count}");
             }
         }
     }

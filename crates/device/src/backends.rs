@@ -15,8 +15,13 @@ pub struct Backend {
 }
 
 /// Every backend, in the order in which `rigel devices` lists them.
-pub const BACKENDS: &[Backend] =
-    &[crate::cpu::BACKEND, crate::cuda::BACKEND, crate::metal::BACKEND, crate::sim::BACKEND];
+pub const BACKENDS: &[Backend] = &[
+    crate::cpu::BACKEND,
+    crate::cuda::BACKEND,
+    crate::metal::BACKEND,
+    crate::metal::software::BACKEND,
+    crate::sim::BACKEND,
+];
 
 /// Opens a device by selector (`cpu`, `cuda:0`, `sim:two-clocks`, `sim:path/to/truth.toml`); errors say what may be.
 pub fn open(selector: &str) -> Result<Box<dyn Device>, String> {

@@ -269,6 +269,19 @@ pub struct MissingMeter {
     pub reason: String,
 }
 
+/// What a device answered about a rule that no product shows: a version, an alignment, what becomes of old content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleAnswer {
+    /// The rule: `language`, `library`, `mode`, `slice`, `row distance`.
+    pub rule: String,
+    /// What was asked for.
+    pub asked: String,
+    /// The answer in a word or two; `refused: ` and a class for a refusal.
+    pub answer: String,
+    /// The device's or the system's words, as they are; empty where it said none.
+    pub words: String,
+}
+
 /// One processor, behind the contract of this module.
 pub trait Device {
     /// Who it is.
@@ -307,6 +320,22 @@ pub trait Device {
             format!("path {} has no product of {} with {} {how}", spec.path, spec.triple, epilogue.activation);
         Err(Refusal { rung: Rung::Compile, diagnostic })
     }
+    /// Launch tiles of an attention of a path and triple, best guess first: fused, all of it in one kernel, or decomposed into scores,
+    /// softmax and output, each in kernels of its own within one repetition. None where there is no such attention.
+    fn attention_tiles(&self, _path: &str, _triple: Triple, _fused: bool) -> Vec<String> {
+        Vec::new()
+    }
+    /// Compiles softmax(Q·Kᵀ / √n)·V with one of these tiles, of the shape m × n × k: m queries in m / k heads of k keys and values
+    /// each, n columns a head. A is bound as Q, m × n; B as 2m × n, all keys and then all values; the output is m × n. No mask.
+    /// Operands lie row by row and are not packed: in a network they come from the device itself.
+    ///
+    /// Where a launch takes no longer than the host needs for it, a repetition may be the replay of a recorded chain of launches, as
+    /// with [`Device::compile_with`].
+    fn compile_attention(&mut self, spec: &GemmSpec, fused: bool) -> Result<Box<dyn Gemm>, Refusal> {
+        let how = if fused { "fused" } else { "decomposed" };
+        let diagnostic = format!("path {} has no {how} attention of {}", spec.path, spec.triple);
+        Err(Refusal { rung: Rung::Compile, diagnostic })
+    }
     /// Compiles a ceiling loop.
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal>;
     /// Matrix instructions that can be asked one at a time, in a stable order.
@@ -324,6 +353,10 @@ pub trait Device {
     /// One of them; the reason when it cannot be had here.
     fn conversion(&mut self, name: &str) -> Result<Box<dyn Conversion>, Absent> {
         Err(Absent(format!("this device offers no conversion `{name}`")))
+    }
+    /// Asks for every rule that no product shows, and whether these libraries, compiled elsewhere, load here.
+    fn rules(&mut self, _libraries: &[std::path::PathBuf]) -> Vec<RuleAnswer> {
+        Vec::new()
     }
     /// Meters that exist, and those that do not with the reason.
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>);

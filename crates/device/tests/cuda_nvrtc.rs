@@ -12,6 +12,7 @@ use rigel_device::cuda::source::{self, Finish, Source};
 use rigel_device::cuda::target::Target;
 use rigel_device::cuda::tile::tiles;
 use rigel_device::cuda::wgmma::Wgmma;
+use rigel_device::cuda::{attention, attention_source};
 use rigel_device::cuda::{libraries, nvrtc, wgmma_unit};
 use rigel_numerics::Format;
 use rigel_numerics::epilogue::Activation;
@@ -57,6 +58,15 @@ fn sources(target: Target, shared_bytes: usize) -> Vec<Source> {
         all.extend(first(&wgmma_unit::all()));
     }
     all.extend(Activation::ALL.map(source::activate));
+    for (path, columns) in Path::ALL.into_iter().flat_map(|path| [64, 128].map(|columns| (path, columns))) {
+        let of = |tile: &&str| {
+            let tile = tile.parse().unwrap();
+            let fits = attention_source::shared(path, tile, columns) <= shared_bytes;
+            attention_source::fused(path, tile, columns).ok().filter(|_| fits)
+        };
+        all.extend(attention::tiles(path, attention::TRIPLE, true).iter().filter_map(of));
+    }
+    all.extend([256, 512, 8192].map(|keys| attention_source::weights(64, keys)));
     all
 }
 

@@ -3,15 +3,15 @@
 #[path = "metal_host/mod.rs"]
 mod metal_host;
 
-use metal_host::planted::Planted;
-use metal_host::simulated::Simulated;
 use rigel_device::metal::element::Element::*;
 use rigel_device::metal::gpu::{Binding, Buffer, Gpu, Launch};
 use rigel_device::metal::level::Sdk;
 use rigel_device::metal::operation::Operation;
 use rigel_device::metal::place::Placed;
 use rigel_device::metal::product::{Path, Product, whole};
-use rigel_device::metal::text::{Kernel, Placement};
+use rigel_device::metal::software::gpu::Simulated;
+use rigel_device::metal::software::planted::Planted;
+use rigel_device::metal::text::{Finish, Kernel, Placement};
 use rigel_device::metal::triples::Types;
 use rigel_numerics::{Format, Matrix, Operand, Recipe, Shape};
 
@@ -50,9 +50,8 @@ fn output(
     launch.bindings.extend(extra.clone());
     gpu.launch(&launch, 1).unwrap();
     if let Some(kernel) = after {
-        let pipeline = ready(gpu, kernel, "bias_gelu");
-        let mut bindings = vec![(2, whole(buffers[2])), (3, Binding::Bytes(placed.words()))];
-        bindings.extend(extra);
+        let pipeline = ready(gpu, kernel, "gelu");
+        let bindings = vec![(2, whole(buffers[2])), (3, Binding::Bytes(placed.words()))];
         gpu.launch(&Launch { pipeline, groups: [(n as u32).div_ceil(256), m as u32, 1], threads: 256, bindings }, 1)
             .unwrap();
     }
@@ -71,7 +70,7 @@ fn dot(a: &Matrix, b: &Matrix, r: usize, c: usize) -> f64 {
 #[test]
 fn fused_and_decomposed_twins_agree_with_the_reference() {
     let Some(clang) = metal_host::clang_or_skip() else { return };
-    let mut gpu = Simulated::new(clang, Sdk::V26_5, Planted::PLAIN);
+    let mut gpu = metal_host::simulated(clang, Sdk::V26_5, Planted::PLAIN);
     let Shape { m, n, k } = RAGGED;
     let a = Recipe::NearNormal.matrix(Format::F16, 3, Operand::A, m, k);
     let b = Recipe::NearNormal.matrix(Format::F16, 3, Operand::B, k, n);
@@ -83,16 +82,13 @@ fn fused_and_decomposed_twins_agree_with_the_reference() {
         shape: RAGGED,
     };
     let tensor = of(Path::Cooperative, "32x32k16s2");
-    let fused_tensor =
-        Kernel::Matmul2d(tensor.operation, Placement { cooperative: true, fused: true, ..Placement::default() });
     let simd = of(Path::SimdGroup, "16x32s2");
-    let fused_simd = Kernel::SimdGroup { types: HALF, owned: (2, 2), groups: 2, fused: true };
-    let bare = |product: Product| product.kernel().unwrap();
+    let with = |product: Product, finish| product.finished(finish).unwrap();
     let cases = [
-        ("fused, cooperative", tensor, (fused_tensor, "matmul2d_gemm"), None),
-        ("decomposed, cooperative", tensor, bare(tensor), Some(Kernel::BiasGelu(Float))),
-        ("fused, simdgroup_matrix", simd, (fused_simd, "simdgroup_gemm"), None),
-        ("decomposed, simdgroup_matrix", simd, bare(simd), Some(Kernel::BiasGelu(Float))),
+        ("fused, cooperative", tensor, with(tensor, Finish::BiasGelu), None),
+        ("decomposed, cooperative", tensor, with(tensor, Finish::Bias), Some(Kernel::Gelu(Float))),
+        ("fused, simdgroup_matrix", simd, with(simd, Finish::BiasGelu), None),
+        ("decomposed, simdgroup_matrix", simd, with(simd, Finish::Bias), Some(Kernel::Gelu(Float))),
     ];
     for (name, product, kernel, after) in cases {
         let got = output(&mut gpu, product, kernel, [&a, &b], &extra, after);
@@ -111,7 +107,7 @@ fn fused_and_decomposed_twins_agree_with_the_reference() {
 #[test]
 fn planes_of_scales_multiply_their_groups() {
     let Some(clang) = metal_host::clang_or_skip() else { return };
-    let mut gpu = Simulated::new(clang, Sdk::V27_0, Planted::PLAIN);
+    let mut gpu = metal_host::simulated(clang, Sdk::V27_0, Planted::PLAIN);
     let shape = Shape::new(20, 24, 96);
     let groups = shape.k / 32;
     for element in [E4m3, E5m2, E2m1] {

@@ -5,8 +5,6 @@
 #[path = "metal_host/mod.rs"]
 mod metal_host;
 
-use metal_host::planted::{Alignment, BaseTile, Misaligned, Planted, Slice};
-use metal_host::simulated::Simulated;
 use rigel_device::metal::alignment::{Outcome, STRIDES, sweep};
 use rigel_device::metal::element::Element::*;
 use rigel_device::metal::gpu::Gpu;
@@ -16,6 +14,8 @@ use rigel_device::metal::modes::{Old, Semantics, semantics};
 use rigel_device::metal::operation::{Mode, Operation, Scope};
 use rigel_device::metal::probe::{Effective, SLICE_MODULUS, slice, versions};
 use rigel_device::metal::product::Path;
+use rigel_device::metal::software::gpu::Simulated;
+use rigel_device::metal::software::planted::{Alignment, BaseTile, Misaligned, Planted, Slice};
 use rigel_device::metal::text::Kernel;
 use rigel_device::metal::triples::Types;
 
@@ -102,7 +102,7 @@ fn slices_differ(gpu: &mut Simulated, planted: &Planted) -> Option<String> {
 #[test]
 fn drawn_devices_are_recovered() {
     let Some(clang) = metal_host::clang_or_skip() else { return };
-    let mut gpu = Simulated::new(clang, Sdk::V27_0, Planted::PLAIN);
+    let mut gpu = metal_host::simulated(clang, Sdk::V27_0, Planted::PLAIN);
     let wide = Operation { scope: Scope::SimdGroups(3), ..Operation::new(HALF, 40, 48) };
     let listed: Vec<Types> = Types::listed().map(|(_, types)| types).collect();
     let gate_of = |types: &Types| {
@@ -114,7 +114,7 @@ fn drawn_devices_are_recovered() {
     let mut wrong = Vec::new();
     for index in 0..devices() {
         let planted = Planted::drawn(2026, index);
-        gpu.plant(planted);
+        gpu.plant(planted).unwrap();
         gpu.gated = gates
             .iter()
             .enumerate()
@@ -151,7 +151,7 @@ fn drawn_devices_are_recovered() {
         );
         say("slices", slices_differ(&mut gpu, &planted));
         let readable = Planted { slice: Slice::Remaining, slice_limit: 0, ..planted };
-        gpu.plant(readable);
+        gpu.plant(readable).unwrap();
         say("alignment", alignment_differs(&mut gpu, Path::Handle, planted.handle));
         say("alignment", alignment_differs(&mut gpu, Path::Inline, planted.inlined));
         for (types, source) in &gates {
@@ -173,7 +173,7 @@ fn drawn_devices_are_recovered() {
 fn the_language_version_that_took_effect_is_told() {
     let Some(clang) = metal_host::clang_or_skip() else { return };
     for sdk in Sdk::ALL {
-        let mut gpu = Simulated::new(clang, sdk, Planted::PLAIN);
+        let mut gpu = metal_host::simulated(clang, sdk, Planted::PLAIN);
         for language in Language::LADDER {
             let told = versions(&mut gpu, language);
             if language > sdk.language() {

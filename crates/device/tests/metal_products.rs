@@ -3,13 +3,12 @@
 #[path = "metal_host/mod.rs"]
 mod metal_host;
 
-use metal_host::planted::Planted;
 use metal_host::products::{Shared, sources, wrong};
-use metal_host::simulated::Simulated;
 use rigel_device::metal::element::Element::*;
 use rigel_device::metal::level::Sdk;
 use rigel_device::metal::operation::{Mode, Operation};
 use rigel_device::metal::product::{Path, Product};
+use rigel_device::metal::software::planted::Planted;
 use rigel_device::metal::triples::Types;
 use rigel_numerics::Shape;
 use std::cell::RefCell;
@@ -25,7 +24,7 @@ const SHAPES: [Shape; 4] = [
 
 fn device(sdk: Sdk) -> Option<Shared> {
     let clang = metal_host::clang_or_skip()?;
-    Some(Rc::new(RefCell::new(Simulated::new(clang, sdk, Planted::PLAIN))))
+    Some(Rc::new(RefCell::new(metal_host::simulated(clang, sdk, Planted::PLAIN))))
 }
 
 fn all_right(gpu: &Shared, products: &[Product]) {

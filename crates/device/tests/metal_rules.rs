@@ -3,14 +3,14 @@
 #[path = "metal_host/mod.rs"]
 mod metal_host;
 
-use metal_host::compiler::Target;
 use metal_host::lint::lint;
 use metal_host::refusals::{rules, text};
 use rayon::prelude::*;
 use rigel_device::metal::element::Element::*;
 use rigel_device::metal::level::{Language, Sdk};
 use rigel_device::metal::operation::Operation;
-use rigel_device::metal::text::{FILES, Kernel, Placement};
+use rigel_device::metal::software::compiler::Target;
+use rigel_device::metal::text::{FILES, Finish, Kernel, Placement};
 use rigel_device::metal::triples::Types;
 
 /// A kernel of each file and each branch of its constants.
@@ -19,7 +19,8 @@ fn kernels() -> Vec<(Kernel, Sdk)> {
     let step = half.with_tile("16x32k32s1").unwrap();
     let fp8 = Operation { types: Types::new(E4m3, E4m3, Float), transpose_right: true, ..step };
     let cooperative = Placement { cooperative: true, ..Placement::default() };
-    let fused = Placement { fused: true, ..cooperative };
+    let fused = Placement { finish: Finish::BiasGelu, ..cooperative };
+    let biased = Placement { finish: Finish::Bias, ..cooperative };
     let scaled = Placement { scaled: (true, true), ..Placement::default() };
     let handle = Placement { handle: true, ..Placement::default() };
     let types = half.types;
@@ -27,19 +28,30 @@ fn kernels() -> Vec<(Kernel, Sdk)> {
         (Kernel::Roofline { element: Half, chains: 8 }, Sdk::V26_1),
         (Kernel::Tiled { types, tile: 16 }, Sdk::V26_1),
         (Kernel::Tiled { types: Types::new(Int8, Int8, Int32), tile: 16 }, Sdk::V26_1),
-        (Kernel::SimdGroup { types, owned: (2, 2), groups: 2, fused: false }, Sdk::V26_1),
-        (Kernel::SimdGroup { types, owned: (2, 2), groups: 2, fused: true }, Sdk::V26_1),
+        (Kernel::CeilingSimdGroup { types, chains: 4 }, Sdk::V26_1),
+        (Kernel::CeilingMatmul2d { operation: step, fragments: false, chains: 3 }, Sdk::V26_1),
+        (Kernel::CeilingMatmul2d { operation: step, fragments: true, chains: 2 }, Sdk::V26_5),
+        (Kernel::CeilingMatmul2d { operation: fp8, fragments: false, chains: 1 }, Sdk::V27_0),
+        (Kernel::Scalar { types, tile: 16 }, Sdk::V26_1),
+        (Kernel::SimdGroup { types, owned: (2, 2), groups: 2, finish: Finish::None }, Sdk::V26_1),
+        (Kernel::SimdGroup { types, owned: (2, 2), groups: 2, finish: Finish::Bias }, Sdk::V26_1),
+        (Kernel::SimdGroup { types, owned: (2, 2), groups: 2, finish: Finish::BiasGelu }, Sdk::V26_1),
         (Kernel::Matmul2d(half, Placement::default()), Sdk::V26_1),
         (Kernel::Matmul2d(step, handle), Sdk::V26_1),
         (Kernel::Matmul2d(step, cooperative), Sdk::V26_1),
         (Kernel::Matmul2d(half, fused), Sdk::V26_5),
+        (Kernel::Matmul2d(half, biased), Sdk::V26_1),
         (Kernel::Matmul2d(fp8, scaled), Sdk::V27_0),
-        (Kernel::UnitMatmul2d(step), Sdk::V26_5),
-        (Kernel::UnitMatmul2d(fp8), Sdk::V27_0),
+        (Kernel::UnitMatmul2d(step, true), Sdk::V26_5),
+        (Kernel::UnitMatmul2d(step, false), Sdk::V26_1),
+        (Kernel::UnitMatmul2d(fp8, false), Sdk::V27_0),
         (Kernel::UnitSimdGroup(types), Sdk::V26_1),
-        (Kernel::Layout(step), Sdk::V26_5),
-        (Kernel::Layout(half), Sdk::V26_1),
-        (Kernel::BiasGelu(Half), Sdk::V26_1),
+        (Kernel::Layout(step, true), Sdk::V26_5),
+        (Kernel::Layout(half, false), Sdk::V26_1),
+        (Kernel::Gelu(Half), Sdk::V26_1),
+        (Kernel::AttentionScalar { types: (Half, Float), head: 64 }, Sdk::V26_1),
+        (Kernel::AttentionMatmul2d { types: (Half, Float), head: 64, rows: 16, keys: 32 }, Sdk::V26_1),
+        (Kernel::Softmax(Half), Sdk::V26_1),
         (Kernel::Slices(Half), Sdk::V26_1),
         (Kernel::Versions, Sdk::V26_1),
     ]

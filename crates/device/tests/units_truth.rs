@@ -198,7 +198,8 @@ fn a_model_and_a_layout_in_files_beside_the_truth_become_part_of_it() {
 #[test]
 fn truths_without_units_keep_their_text() {
     // The hash of a truth's text is provenance: new keys must not appear where nothing is planted.
-    for (name, text) in BUILT_IN.iter().filter(|(name, _)| *name != "units") {
+    let plants = |text: &str| text.contains("[[unit") || text.contains("published_units");
+    for (name, text) in BUILT_IN.iter().filter(|(_, text)| !plants(text)) {
         let text = Truth::parse(text).unwrap().to_toml();
         let keys = ["published_units", "[[unit", "[[conversion", "unit = []", "conversion = []"];
         assert!(keys.iter().all(|key| !text.contains(key)), "{name}: {text}");

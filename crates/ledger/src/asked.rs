@@ -10,7 +10,7 @@ use crate::plan::{FusionAxes, Plan, PowerAxes};
 use crate::provenance::{OfferRecord, Provenance};
 use crate::rivals::{Offered, rivals};
 use crate::rows::{CacheState, CellRow, Outcome, Probe, Work};
-use rigel_numerics::{Recipe, Shape, Triple};
+use rigel_numerics::{Calculation, Recipe, Shape, Triple};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Rows that a plan asks for and a run lacks.
@@ -155,30 +155,41 @@ impl<'a> Asked<'a> {
             let key = Key { probe, work: Work::Ceiling, path, triple, shape: None, recipe: None, cache: None };
             short.count(block_name::ceilings(probe).to_owned(), last as usize, there(key, tile, last));
         }
-        for (key, block) in self.epilogues(cells).into_iter().chain(self.loads()) {
+        for (key, block) in self.fused(cells).into_iter().chain(self.loads()) {
             short.count(block, last as usize, there(key, "", last));
         }
         self.instructions(cells, &mut short);
         short
     }
 
-    /// The products with an epilogue that are asked for, by their blocks: every shape and recipe of the plan, of the paths, triples and
-    /// epilogues that any row shows.
-    fn epilogues<'b>(&self, cells: &'b [CellRow]) -> Vec<(Key<'b>, String)>
+    /// Shapes and recipes of a probe that compares fused with decomposed work; none where the plan does not name it.
+    fn compared(&self, probe: Probe) -> Option<(&'a [Shape], &'a [Recipe])> {
+        let Plan { fusion, attention, .. } = self.plan;
+        let axes = match probe {
+            Probe::Fusion => fusion.as_ref().map(|axes| (&axes.shapes[..], &axes.recipes[..])),
+            Probe::Attention => attention.as_ref().map(|axes| (&axes.shapes[..], &axes.recipes[..])),
+            _ => None,
+        };
+        axes.filter(|_| self.probes(&[probe]))
+    }
+
+    /// The fused and decomposed products that are asked for, by their blocks: every shape and recipe of the plan, of the paths, triples
+    /// and kinds of work that any row shows.
+    fn fused<'b>(&self, cells: &'b [CellRow]) -> Vec<(Key<'b>, String)>
     where
         'a: 'b,
     {
-        let Some(axes) = self.plan.fusion.as_ref().filter(|_| self.probes(&[Probe::Fusion])) else { return Vec::new() };
-        let of = |row: &'b CellRow| (row.work, row.path.as_str(), row.triple);
-        let known: BTreeSet<(Work, &str, Triple)> =
-            cells.iter().filter(|row| row.probe == Probe::Fusion).map(of).collect();
         let mut asked = Vec::new();
-        for (work, path, triple) in known {
-            for (&shape, &recipe) in axes.shapes.iter().flat_map(|s| axes.recipes.iter().map(move |r| (s, r))) {
-                let (shape_of, cache) = (Some(shape), Some(CacheState::Warm));
-                let (probe, recipe) = (Probe::Fusion, Some(recipe));
-                let key = Key { probe, work, path, triple, shape: shape_of, recipe, cache };
-                asked.push((key, block_name::of_shape(Probe::Fusion, shape)));
+        for probe in [Probe::Fusion, Probe::Attention] {
+            let Some((shapes, recipes)) = self.compared(probe) else { continue };
+            let of = |row: &'b CellRow| (row.work, row.path.as_str(), row.triple);
+            let known: BTreeSet<(Work, &str, Triple)> = cells.iter().filter(|row| row.probe == probe).map(of).collect();
+            for (work, path, triple) in known {
+                for (&shape, &recipe) in shapes.iter().flat_map(|s| recipes.iter().map(move |r| (s, r))) {
+                    let (of_shape, recipe, cache) = (Some(shape), Some(recipe), Some(CacheState::Warm));
+                    let key = Key { probe, work, path, triple, shape: of_shape, recipe, cache };
+                    asked.push((key, block_name::of_shape(probe, shape)));
+                }
             }
         }
         asked
@@ -280,18 +291,20 @@ impl<'a> Asked<'a> {
                 row.probe == Probe::Types && self.probes(&[Probe::Types]) && recipe && offer.is_some()
             }
             _ if row.probe == Probe::Power => self.asks_load(row, offer.is_some_and(|offer| offer.absent.is_empty())),
-            work if row.probe == Probe::Fusion => {
-                let asked = |axes: &FusionAxes| {
-                    row.shape.is_some_and(|shape| axes.shapes.contains(&shape))
-                        && row.recipe.is_some_and(|recipe| axes.recipes.contains(&recipe))
-                        && work.activation().is_some_and(|activation| axes.activations.contains(&activation))
+            work if matches!(row.probe, Probe::Fusion | Probe::Attention) => {
+                let axes = self.compared(row.probe).is_some_and(|(shapes, recipes)| {
+                    row.shape.is_some_and(|shape| shapes.contains(&shape))
+                        && row.recipe.is_some_and(|recipe| recipes.contains(&recipe))
+                });
+                let known = |axes: &FusionAxes| work.activation().is_some_and(|a| axes.activations.contains(&a));
+                let kind = match row.probe {
+                    Probe::Fusion => self.plan.fusion.as_ref().is_some_and(known),
+                    _ => work.calculation() == Calculation::Attention,
                 };
-                self.probes(&[Probe::Fusion])
-                    && row.cache == CacheState::Warm
-                    && offer.is_some_and(|offer| offer.absent.is_empty())
-                    && self.plan.fusion.as_ref().is_some_and(asked)
+                axes && kind && row.cache == CacheState::Warm && offer.is_some_and(|offer| offer.absent.is_empty())
             }
             Work::FusedTanh | Work::FusedErf | Work::DecomposedTanh | Work::DecomposedErf => false,
+            Work::FusedAttention | Work::DecomposedAttention => false,
             Work::Gemm => {
                 let shape = row.shape.is_some_and(|shape| axes.shapes.contains(&shape));
                 let recipe = row.recipe.is_some_and(|recipe| axes.recipes.contains(&recipe));

@@ -7,6 +7,7 @@
 //! | `meters` | meters that could not be read, and loads under which none was |
 //! | `gemm/SHAPE/RECIPE/CACHE` | products that are compared; zeros and constants stand with the first recipe of the plan that is neither |
 //! | `fusion/SHAPE` | products of a shape, with every epilogue |
+//! | `attention/SHAPE` | attentions of a shape, fused and decomposed |
 //! | `power/SHAPE`, `power/ceilings` | products of a shape, and ceiling loops, that are loads |
 //! | `PROBE/PATH/NAME` | a unit or conversion |
 //! | `order/PATH/TRIPLE/SHAPE` | the order of the sums of a path's product |
@@ -94,7 +95,7 @@ pub fn first_recipe(plan: &Plan, own: Recipe) -> Recipe {
 /// The block that a plan has for a row: its name there is this, or this with `~n` or `!` behind it.
 pub fn of_row(plan: &Plan, row: &CellRow) -> Option<String> {
     Some(match row.work {
-        work if work.is_product() && matches!(row.probe, Probe::Fusion | Probe::Power) => {
+        work if work.is_product() && matches!(row.probe, Probe::Fusion | Probe::Attention | Probe::Power) => {
             of_shape(row.probe, row.shape?)
         }
         Work::Rung => ladder(&row.path, row.triple),

@@ -1,7 +1,7 @@
 //! What identifies a cell, whatever device and process it runs in?
 
 use rigel_numerics::epilogue::Activation;
-use rigel_numerics::{Recipe, Shape, Triple};
+use rigel_numerics::{Calculation, Recipe, Shape, Triple};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -99,6 +99,10 @@ pub enum Work {
     DecomposedTanh,
     /// A product with bias, then GELU by erf in a kernel of its own.
     DecomposedErf,
+    /// Attention in one kernel.
+    FusedAttention,
+    /// Attention in three: scores, softmax, output.
+    DecomposedAttention,
     /// A loop without memory traffic.
     Ceiling,
     /// A product on the ladder: gated, not timed for a rate. Has no throughput by construction.
@@ -114,9 +118,17 @@ pub enum Work {
 }
 
 impl Work {
-    /// Products that are timed for their rate, with or without an epilogue: these have a launch tile that a pilot chooses.
-    pub const PRODUCTS: [Work; 5] =
-        [Work::Gemm, Work::FusedTanh, Work::FusedErf, Work::DecomposedTanh, Work::DecomposedErf];
+    /// Products that are timed for their rate, alone, with an epilogue or in an attention: these have a launch tile that a pilot
+    /// chooses.
+    pub const PRODUCTS: [Work; 7] = [
+        Work::Gemm,
+        Work::FusedTanh,
+        Work::FusedErf,
+        Work::DecomposedTanh,
+        Work::DecomposedErf,
+        Work::FusedAttention,
+        Work::DecomposedAttention,
+    ];
 
     /// Whether it is a product that is timed for its rate.
     pub fn is_product(self) -> bool {
@@ -132,9 +144,18 @@ impl Work {
         }
     }
 
-    /// Whether bias and activation are applied by the kernel that multiplies.
+    /// What is computed of its operands.
+    pub const fn calculation(self) -> Calculation {
+        match (self, self.activation()) {
+            (Work::FusedAttention | Work::DecomposedAttention, _) => Calculation::Attention,
+            (_, Some(activation)) => Calculation::Finished(activation),
+            (_, None) => Calculation::Product,
+        }
+    }
+
+    /// Whether all of it happens in the kernel that multiplies.
     pub const fn is_fused(self) -> bool {
-        matches!(self, Work::FusedTanh | Work::FusedErf)
+        matches!(self, Work::FusedTanh | Work::FusedErf | Work::FusedAttention)
     }
 
     /// A product with an epilogue.

@@ -11,6 +11,7 @@ pub mod gate;
 mod identity;
 pub mod parts;
 pub mod plan;
+mod plan_axes;
 mod plan_error;
 mod plan_file;
 mod plan_section;

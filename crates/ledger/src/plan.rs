@@ -46,6 +46,9 @@ pub struct Plan {
     /// Axes of the probe `power`; a plan that does not name it may leave the section out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerAxes>,
+    /// Axes of the probe `attention`; a plan that does not name it may leave the section out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attention: Option<AttentionAxes>,
 }
 
 impl Plan {
@@ -235,6 +238,25 @@ impl Default for FusionAxes {
             recipes: vec![Recipe::NearNormal],
             activations: vec![Activation::GeluTanh],
         }
+    }
+}
+
+/// Axes of the probe `attention`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AttentionAxes {
+    /// Shapes: queries over all heads × columns of a head × keys of a head, the first a multiple of the last.
+    #[schemars(with = "Vec<String>")]
+    pub shapes: Vec<Shape>,
+    /// Recipes that can fail their gate.
+    pub recipes: Vec<Recipe>,
+}
+
+impl Default for AttentionAxes {
+    /// 4096 queries in heads of 128 columns and 512 or 1024 keys, random data.
+    fn default() -> Self {
+        let shapes = [512, 1024].map(|keys| Shape::new(4096, 128, keys)).to_vec();
+        AttentionAxes { shapes, recipes: vec![Recipe::NearNormal] }
     }
 }
 

@@ -4,11 +4,11 @@
 //! Writing is deterministic and independent of any library's taste, because its bytes are hashed.
 
 use crate::plan::*;
+use crate::plan_axes::{attention, fusion, order, power, units};
 use crate::plan_error::{PlanError, PlanFault};
 use crate::plan_section::{Section, Source};
 use crate::rows::{CacheState, Probe, name_of};
 use rigel_numerics::epilogue::Activation;
-use rigel_numerics::order::MOST_PRODUCTS;
 use rigel_numerics::{Recipe, Shape, Triple};
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ const TOML_MAX: u64 = i64::MAX as u64;
 
 impl Plan {
     /// Probes that a plan may name today; the others have their words and places, and no code yet.
-    pub const OFFERED: [Probe; 10] = [
+    pub const OFFERED: [Probe; 11] = [
         Probe::Types,
         Probe::Throughput,
         Probe::Clocks,
@@ -30,6 +30,7 @@ impl Plan {
         Probe::Order,
         Probe::Fusion,
         Probe::Power,
+        Probe::Attention,
     ];
 
     /// Reads a whole plan: every key must be there. `file` is its name in messages.
@@ -61,7 +62,7 @@ impl Plan {
 
 fn write_plan(plan: &Plan, out: &mut String) -> std::fmt::Result {
     let Plan { name, seed, probes, sampling, thresholds, limits, matches, baselines, select, types, .. } = plan;
-    let Plan { throughput, units, order, fusion, power, .. } = plan;
+    let Plan { throughput, units, order, fusion, power, attention, .. } = plan;
     writeln!(out, "name = {}\nseed = {seed}\nprobes = {}", quoted(name), list(probes.iter().map(name_of)))?;
     let Sampling { processes, repetitions, minimum_repetitions, budget_s, precision, burst, pilot, .. } = sampling;
     let Sampling { bootstrap_resamples, meter_window_s, .. } = sampling;
@@ -107,6 +108,10 @@ fn write_plan(plan: &Plan, out: &mut String) -> std::fmt::Result {
         writeln!(out, "recipes = {}", list(recipes.iter().map(|recipe| recipe.name().to_owned())))?;
         writeln!(out, "ceilings = {ceilings}")?;
     }
+    if let Some(AttentionAxes { shapes, recipes }) = attention {
+        writeln!(out, "\n[attention]\nshapes = {}", list(shapes.iter().map(Shape::to_string)))?;
+        writeln!(out, "recipes = {}", list(recipes.iter().map(|recipe| recipe.name().to_owned())))?;
+    }
     Ok(())
 }
 
@@ -146,6 +151,7 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
         "order",
         "fusion",
         "power",
+        "attention",
     ];
     let keys: Vec<&'static str> = ["name", "seed", "probes"].into_iter().chain(sections).collect();
     let root = Section::root(source, &table, &keys)?;
@@ -162,6 +168,7 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
     let asks_order = probes.contains(&Probe::Order);
     let fuses = probes.contains(&Probe::Fusion);
     let meters = probes.contains(&Probe::Power);
+    let attends = probes.contains(&Probe::Attention);
     Ok(Plan {
         name,
         seed,
@@ -178,6 +185,7 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
         order: order(&root, base.and_then(|b| b.order.as_ref()), asks_order)?,
         fusion: fusion(&root, base.and_then(|b| b.fusion.as_ref()), fuses)?,
         power: power(&root, base.and_then(|b| b.power.as_ref()), meters, timeout_s)?,
+        attention: attention(&root, base.and_then(|b| b.attention.as_ref()), attends)?,
     })
 }
 
@@ -305,36 +313,8 @@ fn throughput(root: &Section<'_>, base: Option<&ThroughputAxes>) -> Result<Throu
     })
 }
 
-/// The section of the probes that ask units; nothing where neither they nor the section are there.
-fn units(root: &Section<'_>, base: Option<&UnitsAxes>, needed: bool) -> Result<Option<UnitsAxes>, PlanError> {
-    let s = root.open("units", &["validation"])?;
-    if !s.is_there() && !needed {
-        return Ok(base.cloned());
-    }
-    Ok(Some(UnitsAxes { validation: s.whole("validation", 1000..=1_000_000_000, base.map(|b| b.validation))? }))
-}
-
-/// The section of the probe `fusion`; nothing where neither it nor the section is there.
-fn fusion(root: &Section<'_>, base: Option<&FusionAxes>, needed: bool) -> Result<Option<FusionAxes>, PlanError> {
-    let s = root.open("fusion", &["shapes", "recipes", "activations"])?;
-    if !s.is_there() && !needed {
-        return Ok(base.cloned());
-    }
-    let known = Activation::ALL.map(Activation::name).join(", ");
-    let activation = |text: &str| Activation::ALL.into_iter().find(|a| a.name() == text).ok_or_else(|| known.clone());
-    let axes = FusionAxes {
-        shapes: s.axis("shapes", SHAPE, base.map(|b| b.shapes.clone()), shape)?,
-        recipes: recipes(&s, base.map(|b| b.recipes.clone()))?,
-        activations: s.axis("activations", &known, base.map(|b| b.activations.clone()), activation)?,
-    };
-    if axes.recipes.iter().any(|recipe| recipe.is_blind()) {
-        return Err(s.contradiction("recipes", "recipes that can fail their gate: not zeros, not constant"));
-    }
-    Ok(Some(axes))
-}
-
 /// A worker says nothing for a tenth of a window.
-fn fits_timeout(s: &Section<'_>, key: &'static str, window_s: f64, timeout_s: f64) -> Result<(), PlanError> {
+pub(crate) fn fits_timeout(s: &Section<'_>, key: &'static str, window_s: f64, timeout_s: f64) -> Result<(), PlanError> {
     if window_s > 5.0 * timeout_s {
         let allowed = format!("at most 5 times `limits.timeout_s`, {}", 5.0 * timeout_s);
         return Err(s.contradiction(key, &allowed));
@@ -342,42 +322,8 @@ fn fits_timeout(s: &Section<'_>, key: &'static str, window_s: f64, timeout_s: f6
     Ok(())
 }
 
-/// The section of the probe `power`; nothing where neither it nor the section is there.
-fn power(
-    root: &Section<'_>,
-    base: Option<&PowerAxes>,
-    needed: bool,
-    timeout_s: f64,
-) -> Result<Option<PowerAxes>, PlanError> {
-    let s = root.open("power", &["window_s", "shapes", "recipes", "ceilings"])?;
-    if !s.is_there() && !needed {
-        return Ok(base.cloned());
-    }
-    let window_s = s.real("window_s", 0.1..=600.0, base.map(|b| b.window_s))?;
-    fits_timeout(&s, "window_s", window_s, timeout_s)?;
-    Ok(Some(PowerAxes {
-        window_s,
-        shapes: s.axis("shapes", SHAPE, base.map(|b| b.shapes.clone()), shape)?,
-        recipes: recipes(&s, base.map(|b| b.recipes.clone()))?,
-        ceilings: s.flag("ceilings", base.map(|b| b.ceilings))?,
-    }))
-}
-
-/// The section of the probe `order`; nothing where neither it nor the section is there.
-fn order(root: &Section<'_>, base: Option<&OrderAxes>, needed: bool) -> Result<Option<OrderAxes>, PlanError> {
-    let s = root.open("order", &["shapes"])?;
-    if !s.is_there() && !needed {
-        return Ok(base.cloned());
-    }
-    let parse = |text: &str| {
-        let fits = |s: &Shape| (1..=4096).contains(&s.m) && s.n <= 256 && (2..=MOST_PRODUCTS).contains(&s.k);
-        text.parse().ok().filter(fits).ok_or_else(|| ORDER_SHAPE.to_owned())
-    };
-    Ok(Some(OrderAxes { shapes: s.axis("shapes", ORDER_SHAPE, base.map(|b| b.shapes.clone()), parse)? }))
-}
-
 /// Recipes of which at least one can fail its gate: zeros and constants inherit theirs from such a sibling.
-fn recipes(s: &Section<'_>, fallback: Option<Vec<Recipe>>) -> Result<Vec<Recipe>, PlanError> {
+pub(crate) fn recipes(s: &Section<'_>, fallback: Option<Vec<Recipe>>) -> Result<Vec<Recipe>, PlanError> {
     let known = Recipe::ALL.map(Recipe::name).join(", ");
     let parse = |text: &str| Recipe::ALL.into_iter().find(|r| r.name() == text).ok_or_else(|| known.clone());
     let recipes = s.axis("recipes", &known, fallback, parse)?;
@@ -388,12 +334,11 @@ fn recipes(s: &Section<'_>, fallback: Option<Vec<Recipe>>) -> Result<Vec<Recipe>
     Ok(recipes)
 }
 
-const SHAPE: &str = "MxNxK or one number for a cube, each extent from 1 to 1048576";
-const ORDER_SHAPE: &str = "MxNxK, the largest batch (1 to 4096) x columns (1 to 256) x K (2 to 8192)";
+pub(crate) const SHAPE: &str = "MxNxK or one number for a cube, each extent from 1 to 1048576";
 const TRIPLE: &str = "a type triple such as `f16,f16->f32`";
 const PATH: &str = "a path name of 1 to 64 letters, digits, `.`, `_` or `-`";
 
-fn shape(text: &str) -> Result<Shape, String> {
+pub(crate) fn shape(text: &str) -> Result<Shape, String> {
     text.parse().map_err(|_| SHAPE.to_owned())
 }
 

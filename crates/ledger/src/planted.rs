@@ -49,6 +49,7 @@ impl Plan {
             units: None,
             fusion: None,
             power: None,
+            attention: None,
             order: None,
         }
     }

@@ -6,10 +6,12 @@
 #![forbid(unsafe_code)]
 
 pub mod arithmetic;
+pub mod attention;
 mod bell;
 pub mod block;
 mod both_sums;
 pub mod bound;
+pub mod calculation;
 pub mod checksum;
 pub mod codec;
 pub mod compare;
@@ -41,6 +43,7 @@ pub mod triple;
 pub mod units;
 pub mod words;
 
+pub use calculation::Calculation;
 pub use format::Format;
 pub use matrix::Matrix;
 pub use recipe::{Operand, Recipe};

@@ -1,10 +1,11 @@
-//! What do epilogues gain, and what do operations cost in energy? Tables that page and README share.
+//! What do epilogues and fused attentions gain, and what do operations cost in energy? Tables that page and README share.
 
 use crate::numbers::fixed;
 use crate::source::Source;
 use crate::table::Table;
 use crate::text::markdown;
 use rigel_ledger::{FactRow, Probe};
+use rigel_numerics::Calculation;
 
 /// A table with its title and a sentence on how to read it.
 pub(crate) struct Costs {
@@ -32,6 +33,12 @@ pub(crate) fn all(source: Source<'_>) -> Vec<Costs> {
         note: "The extent of a cube at which the gain falls below 1, between the sizes that are certain.",
         table: crossings(source),
     };
+    let attention = Costs {
+        id: "attention",
+        title: "Attention",
+        note: "M×N×K: queries of all heads, columns of a head, keys of a head. Times of one attention. Over decomposed and over fused: the time of the fastest decomposed attention, and of the fastest fused one of another path, over that of this fused one. win: the whole interval at or above the plan's threshold; gain: above 1; no gain: below 1.",
+        table: attention(source),
+    };
     let energy = Costs {
         id: "energy",
         title: "Energy of an operation",
@@ -44,7 +51,7 @@ pub(crate) fn all(source: Source<'_>) -> Vec<Costs> {
         note: "Power while nothing ran, and the time between updates of what a meter reads.",
         table: meters(source),
     };
-    [fusion, crossings, energy, meters].into_iter().filter(|costs| !costs.table.rows.is_empty()).collect()
+    [fusion, crossings, attention, energy, meters].into_iter().filter(|costs| !costs.table.rows.is_empty()).collect()
 }
 
 /// The tables as Markdown; empty for a run without them.
@@ -123,6 +130,41 @@ fn fusion(source: Source<'_>) -> Table {
                 time(&format!("fused-{short}"), Some(&fact.path)),
                 measure(fact, 3),
                 words,
+            ]
+        });
+    }
+    table
+}
+
+fn attention(source: Source<'_>) -> Table {
+    let columns = ["types", "M×N×K", "path", "form", "#us", "#10¹² op/s", "#over decomposed", "#over fused"];
+    let mut table = Table::new(&columns);
+    let mut times: Vec<(&FactRow, &str)> = of(source, Probe::Attention, "attention.time.").collect();
+    times.sort_by_key(|(fact, work)| (fact.triple, fact.shape, work.to_string(), fact.path.clone()));
+    let others: Vec<&FactRow> = source.facts.iter().filter(|fact| fact.probe == Probe::Attention).collect();
+    for (fact, work) in times {
+        let form = work.strip_suffix("-attention").unwrap_or(work);
+        let place = |f: &FactRow| (f.path.clone(), f.triple, f.shape, f.recipe, f.cache);
+        let ratio = |name: &str| {
+            let found =
+                others.iter().find(|other| other.name == name && place(other) == place(fact) && form == "fused");
+            found.map_or_else(String::new, |f| {
+                let word = f.words.split(':').next().unwrap_or_default();
+                if f.value == word { word.to_owned() } else { format!("{} {word}", measure(f, 3)) }
+            })
+        };
+        let us = fact.value.parse::<f64>().ok().filter(|us| *us > 0.0);
+        let rate = us.zip(fact.shape).map(|(us, shape)| Calculation::Attention.operations(shape) as f64 / us * 1e-6);
+        table.push(|| {
+            vec![
+                types(fact),
+                fact.shape.map_or_else(String::new, |shape| shape.to_string()),
+                fact.path.clone(),
+                form.to_owned(),
+                us.map_or_else(String::new, |us| fixed(us, 2)),
+                rate.map_or_else(String::new, |rate| fixed(rate, 1)),
+                ratio("attention.gain"),
+                ratio("attention.over_fused"),
             ]
         });
     }

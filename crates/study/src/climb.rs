@@ -7,6 +7,7 @@ use rigel_device::{CeilingSpec, Device, Epilogue, Fault, Gemm, GemmSpec, Refusal
 use rigel_ledger::Outcome;
 use rigel_ledger::gate::places;
 use rigel_ledger::rows::{Identity, Stop, Work};
+use rigel_numerics::Calculation;
 use std::rc::Rc;
 
 /// Why a cell climbs no further.
@@ -109,10 +110,12 @@ impl Prepared {
                     shape,
                     tile: identity.tile.clone(),
                 };
-                let epilogue = work.activation().map(|activation| Epilogue { activation, fused: work.is_fused() });
-                let mut gemm = match epilogue {
-                    None => device.compile(&spec)?,
-                    Some(epilogue) => device.compile_with(&spec, epilogue)?,
+                let mut gemm = match work.calculation() {
+                    Calculation::Product => device.compile(&spec)?,
+                    Calculation::Finished(activation) => {
+                        device.compile_with(&spec, Epilogue { activation, fused: work.is_fused() })?
+                    }
+                    Calculation::Attention => device.compile_attention(&spec, work.is_fused())?,
                 };
                 at(index, Stage::Load);
                 gemm.load()?;
@@ -146,7 +149,9 @@ impl Prepared {
     pub fn operations(&self) -> Option<u64> {
         match (&self.compiled, self.identity.work) {
             (Compiled::Ceiling(ceiling), _) => Some(ceiling.operations()),
-            (Compiled::Product { .. }, work) if work.is_product() => self.identity.shape.map(|s| s.operations()),
+            (Compiled::Product { .. }, work) if work.is_product() => {
+                self.identity.shape.map(|shape| work.calculation().operations(shape))
+            }
             (Compiled::Product { .. }, _) => None,
         }
     }

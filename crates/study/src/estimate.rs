@@ -90,7 +90,7 @@ pub fn estimate_piece(expansion: &Expansion, piece: &Piece) -> Estimate {
                 total.samples += n * u64::from(sampling.processes);
                 total.seconds += f64::from(sampling.processes) * each * (n as f64 + n as f64 / share.burst as f64);
                 if cell.work.is_product() {
-                    let tiles = expansion.device.tiles(&cell.path, cell.triple).len() as f64;
+                    let tiles = crate::worker::launch_tiles(expansion.device, cell).len() as f64;
                     total.seconds += PROCESS_S + each * f64::from(sampling.pilot + 1) * tiles + reference(cell, cores);
                     total.bytes += u64::from(sampling.processes) * WITNESS * WITNESS_BYTES;
                     if references.insert((cell.triple, cell.recipe)) {
@@ -118,11 +118,10 @@ pub fn memory_bytes(piece: &Piece, full_check: u64) -> u64 {
         for cell in cells {
             let Some(shape) = cell.shape else { continue };
             let Triple { a, b, c, .. } = cell.triple;
-            let [a_bytes, b_bytes, c_bytes] = [
-                matrix_bytes(a, shape.m, shape.k),
-                matrix_bytes(b, shape.k, shape.n),
-                matrix_bytes(c, shape.m, shape.n),
-            ];
+            let calculation = cell.work.calculation();
+            let [a_bytes, b_bytes, c_bytes] =
+                [(a, calculation.a(shape)), (b, calculation.b(shape)), (c, (shape.m, shape.n))]
+                    .map(|(format, (rows, columns))| matrix_bytes(format, rows, columns));
             let copies = if cell.cache == CacheState::Cold { 2 } else { 1 };
             let own = a_bytes.saturating_add(b_bytes).saturating_mul(copies).saturating_add(c_bytes);
             total = total.saturating_add(own);
@@ -171,7 +170,7 @@ fn repetition(expansion: &Expansion, cell: &Identity) -> f64 {
     let mut known = expansion.offers.iter().chain(&expansion.rivals);
     let offer = known.find(|o| o.path == cell.path && o.triple == cell.triple);
     let rate = offer.map_or(1e9, |o| o.rough_rate).max(1.0);
-    shape.operations() as f64 / rate
+    cell.work.calculation().operations(shape) as f64 / rate
 }
 
 fn reference(cell: &Identity, cores: f64) -> f64 {

@@ -7,10 +7,11 @@
 //! shown the whole output of a device, which it had let pass as right or as imprecise, with the fault in it.
 
 use rigel_ledger::gate::{FaultTrial, PlantedFault, Suspicious};
+use rigel_numerics::attention::Attention;
 use rigel_numerics::decode_row::decode_row;
 use rigel_numerics::epilogue::Activation;
 use rigel_numerics::reference::Reference;
-use rigel_numerics::{Matrix, Overflow, Rounding, random};
+use rigel_numerics::{Matrix, Overflow, Rounding, Shape, Triple, random};
 use std::sync::Arc;
 
 /// Rows that carry a fault.
@@ -131,6 +132,42 @@ pub fn activated(sums: &Matrix, activation: Activation) -> Matrix {
     let mut output = sums.clone();
     (0..output.rows).for_each(|row| write(&mut output, row, |column| activation.of(sums.value(row, column))));
     output
+}
+
+/// What a comparison with an attention says of faults in some of its rows. A step is a key: the heaviest of the row, since leaving out
+/// one that weighs next to nothing is next to no fault. Swapped are two elements of the query. Nothing is square enough to be read
+/// transposed unseen.
+pub fn attention_trials(
+    attention: &Attention,
+    triple: Triple,
+    shape: Shape,
+    rows: &[usize],
+    seed: u64,
+) -> Vec<FaultTrial> {
+    let key = stream(seed);
+    let worst = |fault: PlantedFault| {
+        let mut worst = None;
+        for &row in rows {
+            let (line, query) = (attention.line(row), attention.query(row));
+            let faulty = match fault {
+                PlantedFault::Zeros => vec![0.0; shape.n],
+                PlantedFault::DroppedStep if shape.k > 1 => attention.head(row).without_heaviest(&query, line),
+                PlantedFault::SwappedElement if shape.n > 1 => {
+                    let first = random::below(key, 11, shape.n as u64) as usize;
+                    let unlike = (1..shape.n).map(|i| (first + i) % shape.n).find(|&n| query[n] != query[first]);
+                    let mut swapped = query.clone();
+                    unlike.into_iter().for_each(|second| swapped.swap(first, second));
+                    attention.head(row).line(triple, shape, &swapped).sums
+                }
+                _ => return None,
+            };
+            let errors = faulty.iter().zip(&line.sums).zip(&line.magnitudes).map(|((x, y), m)| (x - y).abs() / m);
+            let error = errors.fold(0.0_f64, |worst, e| if e.is_finite() { worst.max(e) } else { f64::INFINITY });
+            worst = worst.max(Some(error).map(|e: f64| e.to_bits()));
+        }
+        worst.map(f64::from_bits)
+    };
+    PlantedFault::ALL.into_iter().map(|fault| FaultTrial { fault, error: worst(fault), sums: None }).collect()
 }
 
 /// The seeded rows of an output of `m` rows that carry a fault, ascending, each once.

@@ -14,13 +14,14 @@ use rigel_ledger::gate::places::{self, TILE};
 use rigel_ledger::gate::{self, Check, Element, FaultTrial, Gate, Judgement, Look, Proof, Suspicious};
 use rigel_ledger::plan::Thresholds;
 use rigel_ledger::rows::{GateMethod, Identity};
-use rigel_numerics::bound::{self, Tolerance, round_up_3};
+use rigel_numerics::attention::Attention;
+use rigel_numerics::bound::{Tolerance, round_up_3};
 use rigel_numerics::checksum::{Checksums, SampledCheck};
 use rigel_numerics::compare::{Comparison, rows_of};
 use rigel_numerics::epilogue::{self, Activation, with_ones};
-use rigel_numerics::exact::{self, Dot, NotFinite};
+use rigel_numerics::exact::{self, Dot};
 use rigel_numerics::reference::{Reference, reference};
-use rigel_numerics::{Format, Matrix, Operand, Recipe, Shape, Triple};
+use rigel_numerics::{Calculation, Format, Matrix, Operand, Recipe, Shape, Triple};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -42,8 +43,9 @@ pub struct Inputs {
     pub tolerance: Tolerance,
     triple: Triple,
     shape: Shape,
-    /// What follows the product; the last row of `b` is the bias then.
-    activation: Option<Activation>,
+    calculation: Calculation,
+    /// What its witness elements follow from.
+    seed: u64,
     /// Whether the recipe hides planted faults, so that none are planted.
     blind: bool,
     against: Against,
@@ -62,22 +64,35 @@ enum Against {
     Sums(Checksums<Arc<Matrix>>),
     /// Every element of some rows, above that size behind an activation, through which no sum goes.
     Rows(Vec<usize>, Reference<Arc<Matrix>>),
+    /// Every element of these rows, all or some, of an attention.
+    Attention(Vec<usize>, Attention),
 }
 
 impl Inputs {
     /// The exact dot product of an element.
-    fn exact(&self, row: usize, col: usize) -> Result<Dot, NotFinite> {
+    fn exact(&self, row: usize, col: usize) -> Option<Dot> {
+        if let Against::Attention(_, attention) = &self.against {
+            return attention.line(row).dot(col);
+        }
         let terms = (0..self.shape.k).map(|k| (self.a.get(row, k), self.b.get(k, col)));
-        match self.activation {
-            None => exact::dot(self.triple.a, self.triple.b, terms),
-            Some(activation) => epilogue::dot(self.triple, activation, terms, self.b.get(self.shape.k, col)),
+        match self.activation() {
+            None => exact::dot(self.triple.a, self.triple.b, terms).ok(),
+            Some(activation) => epilogue::dot(self.triple, activation, terms, self.b.get(self.shape.k, col)).ok(),
+        }
+    }
+
+    /// What follows the product; the last row of `b` is the bias then.
+    fn activation(&self) -> Option<Activation> {
+        match self.calculation {
+            Calculation::Finished(activation) => Some(activation),
+            Calculation::Product | Calculation::Attention => None,
         }
     }
 
     /// The float64 reference of some rows, before an activation.
     fn sums_of(&self, rows: &[usize]) -> Result<Reference<Arc<Matrix>>, String> {
         let a = rows_of(&self.a, rows);
-        let a = Arc::new(if self.activation.is_some() { with_ones(&a) } else { a });
+        let a = Arc::new(if self.activation().is_some() { with_ones(&a) } else { a });
         reference(self.triple, a, Arc::clone(&self.b)).map_err(|e| e.to_string())
     }
 
@@ -90,9 +105,10 @@ impl Inputs {
             tolerance: self.tolerance,
             triple: self.triple,
             shape: Shape { m: rows.len(), ..self.shape },
-            activation: self.activation,
+            calculation: self.calculation,
+            seed: self.seed,
             blind: self.blind,
-            against: Against::Whole(through(part, self.activation)),
+            against: Against::Whole(through(part, self.activation())),
             sizes: OnceCell::new(),
             proven: RefCell::default(),
         })
@@ -155,7 +171,8 @@ fn through(reference: Reference<Arc<Matrix>>, activation: Option<Activation>) ->
     }
 }
 
-type Key = (Triple, Shape, Recipe, u64, Option<Activation>);
+type Key = (Triple, Shape, Recipe, u64, Calculation);
+type OperandKey = (Operand, Format, (usize, usize), Recipe, u64);
 /// An output's bytes, hashed, and the launch tile whose edges are looked at.
 type Looked = (blake3::Hash, (usize, usize));
 
@@ -164,7 +181,7 @@ pub struct Gatekeeper {
     seed: u64,
     thresholds: Thresholds,
     inputs: HashMap<Key, Rc<Inputs>>,
-    operands: HashMap<(Operand, Format, Shape, Recipe, u64), Arc<Matrix>>,
+    operands: HashMap<OperandKey, Arc<Matrix>>,
 }
 
 impl Gatekeeper {
@@ -189,25 +206,18 @@ impl Gatekeeper {
         let (Some(shape), Some(recipe)) = (identity.shape, identity.recipe) else {
             return Err("a product needs a shape and a recipe".into());
         };
-        let activation = identity.work.activation();
-        let key = (identity.triple, shape, recipe, identity.seed, activation);
+        let calculation = identity.work.calculation();
+        let key = (identity.triple, shape, recipe, identity.seed, calculation);
         if let Some(inputs) = self.inputs.get(&key) {
             return Ok(Rc::clone(inputs));
         }
         let triple = identity.triple;
-        if activation.is_some() && triple.is_integer() {
-            return Err(format!("no activation follows a product of {triple}"));
-        }
-        // The bias is one row more of B.
-        let tall = Shape { k: shape.k + usize::from(activation.is_some()), ..shape };
-        rigel_numerics::recipe::fits(recipe, triple, tall.k).map_err(|e| e.to_string())?;
-        let a = self.operand(Operand::A, triple.a, shape, recipe, identity.seed);
-        let b = self.operand(Operand::B, triple.b, tall, recipe, identity.seed);
+        calculation.fits(triple, shape, recipe)?;
+        let a = self.operand(Operand::A, triple.a, calculation.a(shape), recipe, identity.seed);
+        let b = self.operand(Operand::B, triple.b, calculation.b(shape), recipe, identity.seed);
         let full = shape.operations() / 2 <= self.thresholds.full_check;
-        let tolerance = match activation {
-            None => bound::tolerance(triple, shape.k, recipe),
-            Some(_) => epilogue::tolerance(triple, shape.k),
-        };
+        let tolerance = calculation.tolerance(triple, shape, recipe);
+        let activation = identity.work.activation();
         let of = |rows: Option<&[usize]>| {
             let left = rows.map_or_else(|| Arc::clone(&a), |rows| Arc::new(rows_of(&a, rows)));
             let left = if activation.is_some() { Arc::new(with_ones(&left)) } else { left };
@@ -215,6 +225,10 @@ impl Gatekeeper {
             Ok::<_, String>(through(sums, activation))
         };
         let against = match (full, activation) {
+            _ if calculation == Calculation::Attention => {
+                let rows = if full { (0..shape.m).collect() } else { places::rows(shape.m, self.seed) };
+                Against::Attention(rows, Attention::new(triple, shape, Arc::clone(&a), Arc::clone(&b))?)
+            }
             (true, _) => Against::Whole(of(None)?),
             (false, None) => Against::Sums(
                 Checksums::new(triple, Arc::clone(&a), Arc::clone(&b), self.seed).map_err(|e| e.to_string())?,
@@ -231,7 +245,11 @@ impl Gatekeeper {
             tolerance,
             triple,
             shape,
-            activation,
+            calculation,
+            seed: match calculation {
+                Calculation::Attention => places::seed(identity.seed, places::SOLO),
+                _ => self.seed,
+            },
             blind: recipe.is_blind(),
             against,
             sizes: OnceCell::new(),
@@ -241,10 +259,16 @@ impl Gatekeeper {
         Ok(inputs)
     }
 
-    fn operand(&mut self, operand: Operand, format: Format, shape: Shape, recipe: Recipe, seed: u64) -> Arc<Matrix> {
-        let (rows, cols) = if operand == Operand::A { (shape.m, shape.k) } else { (shape.k, shape.n) };
-        let make = || Arc::new(recipe.matrix(format, seed, operand, rows, cols));
-        Arc::clone(self.operands.entry((operand, format, shape, recipe, seed)).or_insert_with(make))
+    fn operand(
+        &mut self,
+        operand: Operand,
+        format: Format,
+        extents: (usize, usize),
+        recipe: Recipe,
+        seed: u64,
+    ) -> Arc<Matrix> {
+        let make = || Arc::new(recipe.matrix(format, seed, operand, extents.0, extents.1));
+        Arc::clone(self.operands.entry((operand, format, extents, recipe, seed)).or_insert_with(make))
     }
 
     /// Looks at an output; `tile` is rows × columns of the launch tile that made it, whose edges are looked at.
@@ -276,7 +300,7 @@ impl Gatekeeper {
     /// The same with errors up to `cap` told but not called wrong by a sampled check.
     fn view_within(&self, inputs: &Inputs, output: &Matrix, tile: (usize, usize), cap: f64) -> Result<View, String> {
         let Inputs { triple, tolerance, shape, .. } = *inputs;
-        let mut elements = places::witness(shape, tile, self.seed);
+        let mut elements = places::witness(shape, tile, inputs.seed);
         let (worst, sampled) = match &inputs.against {
             Against::Whole(whole) => (whole.compare(output, tolerance).map_err(|e| e.to_string())?, None),
             Against::Sums(sums) => {
@@ -290,6 +314,12 @@ impl Gatekeeper {
                 let worst = part.compare(&looked_at, tolerance).map_err(|e| e.to_string())?;
                 (Comparison { row: rows[worst.row], ..worst }, None)
             }
+            Against::Attention(rows, attention) => {
+                if rows.len() < shape.m {
+                    elements.extend(scan::scan(inputs, output));
+                }
+                (attention.compare(output, rows, tolerance).map_err(|e| e.to_string())?, None)
+            }
         };
         elements.insert((worst.row, worst.col));
         let mut look = Look::new(triple, tolerance);
@@ -297,11 +327,12 @@ impl Gatekeeper {
         for (row, column) in elements {
             let code = output.get(row, column);
             witness.push((row as u32, column as u32, code));
-            look.take(Element { row, column }, code, inputs.exact(row, column).ok().as_ref());
+            look.take(Element { row, column }, code, inputs.exact(row, column).as_ref());
         }
         let (a, b) = (|row, k| inputs.a.get(row, k), |k, col| inputs.b.get(k, col));
         let cut = || gate::operands_cut(triple, tolerance, &witness, a, b, shape.k);
         let outside = look.is_outside();
+        let plain = !triple.is_integer() && inputs.calculation == Calculation::Product;
         let cap = if triple.is_integer() { 0.0 } else { self.thresholds.coarse_cap };
         let suspicious = |check: &SampledCheck| Suspicious { rows: check.rows.len(), columns: check.columns.len() };
         let left = |check: &&SampledCheck| !check.stopped && check.rows.len() + check.columns.len() > 0;
@@ -309,14 +340,15 @@ impl Gatekeeper {
             check: look.check(),
             method: match inputs.against {
                 Against::Whole(_) => GateMethod::Full,
-                Against::Sums(_) | Against::Rows(..) => GateMethod::Sampled,
+                Against::Attention(ref rows, _) if rows.len() == shape.m => GateMethod::Full,
+                Against::Sums(_) | Against::Rows(..) | Against::Attention(..) => GateMethod::Sampled,
             },
             ulps: look.ulps(),
             visible: sampled
                 .as_ref()
                 .filter(|check| !check.stopped)
                 .map(|check| round_up_3(check.smallest_visible_relative)),
-            operands: if outside && !triple.is_integer() && inputs.activation.is_none() { cut() } else { None },
+            operands: if outside && plain { cut() } else { None },
             witness,
             sums: sampled.as_ref().filter(left).map(suspicious),
             outside,
@@ -355,13 +387,17 @@ impl Gatekeeper {
     fn sizes(&self, inputs: &Inputs) -> Result<Rc<[FaultTrial]>, String> {
         let sizes = || {
             let rows = faults::rows(inputs.shape.m, self.seed);
+            if let Against::Attention(_, attention) = &inputs.against {
+                return Ok(faults::attention_trials(attention, inputs.triple, inputs.shape, &rows, self.seed).into());
+            }
             let part = inputs.rows(&rows)?;
             // Faults are of the product: an activation follows them as it follows the device's.
             let output = faults::rounded(&inputs.sums_of(&rows)?);
-            let without_bias = inputs.activation.map(|_| rows_of(&inputs.b, &(0..inputs.shape.k).collect::<Vec<_>>()));
+            let without_bias =
+                inputs.activation().map(|_| rows_of(&inputs.b, &(0..inputs.shape.k).collect::<Vec<_>>()));
             let base = faults::Base { a: &part.a, b: without_bias.as_ref().unwrap_or(&part.b), output: &output };
             let all: Vec<usize> = (0..rows.len()).collect();
-            let trial = |faulty: &Matrix| match inputs.activation {
+            let trial = |faulty: &Matrix| match inputs.activation() {
                 None => self.trial(&part, faulty, TILE),
                 Some(activation) => self.trial(&part, &faults::activated(faulty, activation), TILE),
             };

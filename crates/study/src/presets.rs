@@ -14,6 +14,7 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("study", include_str!("presets/study.toml")),
     ("fusion", include_str!("presets/fusion.toml")),
     ("power", include_str!("presets/power.toml")),
+    ("attention", include_str!("presets/attention.toml")),
     ("full", include_str!("presets/full.toml")),
 ];
 
@@ -32,7 +33,7 @@ struct Rivals {
 #[derive(Debug, thiserror::Error)]
 pub enum PresetError {
     /// No preset of that name.
-    #[error("no preset `{0}`; known: quick, units, orders, paper, study, fusion, power, full")]
+    #[error("no preset `{0}`; known: quick, units, orders, paper, study, fusion, power, attention, full")]
     Unknown(String),
     /// No match and baselines are named for that backend.
     #[error("presets name no match and baselines for backend `{0}`; give a plan file that does (`--plan`)")]
@@ -82,7 +83,7 @@ mod tests {
     #[test]
     fn unknown_names_are_refused_with_the_known_ones() {
         let said = preset("huge", "cpu").unwrap_err().to_string();
-        assert!(said.contains("quick, units, orders, paper, study, fusion, power, full"), "{said}");
+        assert!(said.contains("quick, units, orders, paper, study, fusion, power, attention, full"), "{said}");
         assert!(preset("quick", "abacus").unwrap_err().to_string().contains("--plan"));
     }
 }

@@ -48,6 +48,7 @@ pub fn apply_axis(plan: &mut Plan, text: &str) -> Result<(), AxisError> {
             let shapes = read::<Shape>(name, &values)?;
             plan.fusion.iter_mut().for_each(|axes| axes.shapes.clone_from(&shapes));
             plan.power.iter_mut().for_each(|axes| axes.shapes.clone_from(&shapes));
+            plan.attention.iter_mut().for_each(|axes| axes.shapes.clone_from(&shapes));
             plan.throughput.shapes = shapes;
         }
         "recipe" => plan.throughput.recipes = read::<Recipe>(name, &values)?,

@@ -10,7 +10,7 @@ use rigel_ledger::Outcome;
 use rigel_ledger::gate::{Judgement, judge_accumulators};
 use rigel_ledger::rows::{CellRow, GateMethod, Identity, name_of};
 use rigel_ledger::share::Share;
-use rigel_numerics::Time;
+use rigel_numerics::{Calculation, Time};
 use std::io::{BufRead, Read, Write};
 
 /// A worker that cannot work.
@@ -98,6 +98,14 @@ fn lost(cell: usize, stopped: Stopped) -> Result<Stopped, Lost> {
     match stopped.outcome {
         Outcome::DeviceLost => Err(Lost { cell, reason: stopped.reason }),
         _ => Ok(stopped),
+    }
+}
+
+/// The launch tiles that a cell may have.
+pub(crate) fn launch_tiles(device: &dyn Device, cell: &Identity) -> Vec<String> {
+    match cell.work.calculation() {
+        Calculation::Attention => device.attention_tiles(&cell.path, cell.triple, cell.work.is_fused()),
+        _ => device.tiles(&cell.path, cell.triple),
     }
 }
 
@@ -202,7 +210,7 @@ impl<W: Write> Worker<'_, W> {
     /// Chooses the fastest launch tile whose product counts, then climbs with it.
     fn pilot(&mut self, device: &mut dyn Device, cell: &Identity) -> Result<(), Lost> {
         let mut gatekeeper = self.gatekeeper();
-        let tiles = device.tiles(&cell.path, cell.triple);
+        let tiles = launch_tiles(device, cell);
         let mut best: Option<(Time, String)> = None;
         if tiles.len() > 1 {
             for tile in &tiles {

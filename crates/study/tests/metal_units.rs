@@ -5,10 +5,10 @@
 #[path = "../../device/tests/metal_host/mod.rs"]
 mod metal_host;
 
-use metal_host::planted::{Arithmetic, BaseTile, Planted};
-use metal_host::simulated::Simulated;
 use rigel_device::metal::element::Element::*;
 use rigel_device::metal::level::Sdk;
+use rigel_device::metal::software::gpu::Simulated;
+use rigel_device::metal::software::planted::{Arithmetic, BaseTile, Planted};
 use rigel_device::metal::triples::Types;
 use rigel_device::metal::unit::{Instruction, MetalUnit};
 use rigel_device::unit::{Operands, Unit, execute};
@@ -30,7 +30,7 @@ fn devices() -> u64 {
 
 fn device(planted: Planted) -> Option<Rc<RefCell<Simulated>>> {
     let clang = metal_host::clang_or_skip()?;
-    Some(Rc::new(RefCell::new(Simulated::new(clang, Sdk::V27_0, planted))))
+    Some(Rc::new(RefCell::new(metal_host::simulated(clang, Sdk::V27_0, planted))))
 }
 
 /// The planted arithmetic as a model of half into float over k products.
@@ -182,7 +182,7 @@ fn the_studys_cell_cannot_tell_what_its_ladder_tells() {
     let Some(gpu) = device(Planted::PLAIN) else { return };
     let mut unit = MetalUnit::new(&gpu, &Instruction::matmul2d(HALF, TILE)).unwrap();
     for (bits, planted) in devices {
-        gpu.borrow_mut().plant(planted);
+        gpu.borrow_mut().plant(planted).unwrap();
         // 448 + 127 · 1/16 needs 13 bits and tells nothing beyond.
         let cell = ladder(&mut unit, [448.0, 1.0], [0.0625, 1.0]);
         assert_eq!(cell == 455.9375, bits >= 13, "{bits} bits: {cell}");
@@ -197,7 +197,7 @@ fn the_studys_cell_cannot_tell_what_its_ladder_tells() {
             assert_eq!(rung == exact, bits >= s, "{bits} bits, rung {s}: {rung}");
         }
     }
-    gpu.borrow_mut().plant(Planted { arithmetic: aligned, ..Planted::PLAIN });
+    gpu.borrow_mut().plant(Planted { arithmetic: aligned, ..Planted::PLAIN }).unwrap();
     assert_eq!(ladder(&mut unit, [448.0, 1.0], [0.0625, 1.0]), 455.9375, "the counterexample passes the study's cell");
     let rung = ladder(&mut unit, [256.0, 256.0], [2f64.powi(17 - 24), 1.0]);
     assert_ne!(rung, 65536.0 + 127.0 * 2f64.powi(17 - 24), "and a higher rung refutes it");

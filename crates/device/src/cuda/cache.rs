@@ -8,15 +8,8 @@ use super::nvrtc::Cubin;
 use std::fs;
 use std::path::PathBuf;
 
-fn folder() -> Option<PathBuf> {
-    let of = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let base =
-        of("RIGEL_CACHE").or_else(|| of("XDG_CACHE_HOME")).or_else(|| of("HOME").map(|home| home.join(".cache")))?;
-    Some(base.join("rigel").join("cubin"))
-}
-
 fn file(key: &str) -> Option<PathBuf> {
-    Some(folder()?.join(format!("{:016x}", super::text::fnv1a(key.bytes()))))
+    Some(crate::cache::folder("cubin")?.join(format!("{:016x}", super::text::fnv1a(key.bytes()))))
 }
 
 /// The machine code that was compiled from `key`.

@@ -110,7 +110,7 @@ impl Multiplication {
         epilogue: Option<Epilogue>,
     ) -> Result<Multiplication, String> {
         let types = Types::of(triple)?;
-        let description = Description::new(&types, fast)?;
+        let description = Description::new(&types, fast, true)?;
         if let Some(epilogue) = epilogue {
             description.add(&epilogue)?;
         }
@@ -119,6 +119,39 @@ impl Multiplication {
         let a = Layout::new(types.a, k, m, k)?;
         let b = Layout::new(types.b, k, n, k)?;
         let c = Layout::new(types.c, n, m, n)?;
+        Multiplication::described(library, types, description, a, b, c)
+    }
+
+    /// Products of all heads at once.
+    ///
+    /// # Errors
+    /// As [`Multiplication::new`].
+    pub fn strided(library: &Rc<Library>, triple: Triple, strided: Strided) -> Result<Multiplication, Refusal> {
+        let asked = || {
+            let Strided { shape: Shape { m, n, k }, packed, heads } = strided;
+            let (types, [m, n, k]) = (Types::of(triple)?, [m, n, k].map(|extent| extent as u64));
+            let description = Description::new(&types, false, packed)?;
+            let a = Layout::new(types.a, k, m, k)?;
+            let b = if packed { Layout::new(types.b, k, n, k)? } else { Layout::new(types.b, n, k, n)? };
+            let c = Layout::new(types.c, n, m, n)?;
+            for (layout, elements) in [(&a, m * k), (&b, n * k), (&c, m * n)] {
+                layout.repeat(heads, elements)?;
+            }
+            Multiplication::described(library, types, description, a, b, c)
+        };
+        let refused =
+            |said| Refusal { rung: Rung::Compile, diagnostic: format!("cuBLASLt for {triple}, {strided:?}: {said}") };
+        asked().map_err(refused)
+    }
+
+    fn described(
+        library: &Rc<Library>,
+        types: Types,
+        description: Description,
+        a: Layout,
+        b: Layout,
+        c: Layout,
+    ) -> Result<Multiplication, String> {
         let preference = Preference::new()?;
         // SAFETY: an all-zero result is one that the library may overwrite.
         let mut found = [unsafe { std::mem::zeroed::<sys::cublasLtMatmulHeuristicResult_t>() }; ALGORITHMS];
@@ -207,6 +240,17 @@ impl Multiplication {
     }
 }
 
+/// Products of equal shape that lie one behind the other, row by row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Strided {
+    /// Extents of each.
+    pub shape: Shape,
+    /// Whether B lies column by column.
+    pub packed: bool,
+    /// How many there are.
+    pub heads: usize,
+}
+
 /// A bias that the library adds, and what it does behind that.
 #[derive(Debug, Clone, Copy)]
 pub struct Epilogue {
@@ -285,14 +329,14 @@ impl Types {
 struct Description(sys::cublasLtMatmulDesc_t);
 
 impl Description {
-    fn new(types: &Types, fast: bool) -> Result<Description, String> {
+    fn new(types: &Types, fast: bool, packed: bool) -> Result<Description, String> {
         use sys::cublasLtMatmulDescAttributes_t::*;
         let mut description = Description(std::ptr::null_mut());
         // SAFETY: the handle outlives the call; it is destroyed once, on drop.
         let code = unsafe { sys::cublasLtMatmulDescCreate(&mut description.0, types.compute, types.scale) };
         check("cublasLtMatmulDescCreate", code)?;
-        // CUBLAS_OP_T, which the bindings of this library leave out.
-        let transposed = 1_i32;
+        // CUBLAS_OP_T where B is packed, else CUBLAS_OP_N; the bindings of this library leave them out.
+        let transposed = i32::from(packed);
         // SAFETY: the attribute is an enumeration of 32 bits.
         unsafe { description.set(CUBLASLT_MATMUL_DESC_TRANSA, &transposed)? };
         if fast {
@@ -345,6 +389,30 @@ impl Layout {
         let code = unsafe { sys::cublasLtMatrixLayoutCreate(&mut layout.0, element, rows, cols, pitch as i64) };
         check("cublasLtMatrixLayoutCreate", code)?;
         Ok(layout)
+    }
+
+    /// That there are `count` such matrices, so many elements apart.
+    fn repeat(&self, count: usize, elements: u64) -> Result<(), String> {
+        use sys::cublasLtMatrixLayoutAttribute_t::*;
+        let (count, elements) = (count as i32, elements as i64);
+        // SAFETY: the first attribute is an integer of 32 bits, the second of 64; both outlive the calls.
+        let codes = unsafe {
+            [
+                sys::cublasLtMatrixLayoutSetAttribute(
+                    self.0,
+                    CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+                    std::ptr::from_ref(&count).cast(),
+                    4,
+                ),
+                sys::cublasLtMatrixLayoutSetAttribute(
+                    self.0,
+                    CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                    std::ptr::from_ref(&elements).cast(),
+                    8,
+                ),
+            ]
+        };
+        codes.into_iter().try_for_each(|code| check("cublasLtMatrixLayoutSetAttribute", code))
     }
 }
 

@@ -13,6 +13,7 @@ use super::graph::Graph;
 use super::kernel::{Argument, Geometry, Kernel};
 use super::memory::Memory;
 use super::product::CudaGemm;
+use super::timer::Timer;
 use crate::contract::{Cache, Epilogue, Fault, Gemm, Refusal, Rung, Sample};
 use rigel_numerics::epilogue::Activation;
 use rigel_numerics::{Format, Matrix, Overflow, Rounding, Shape, Time, Triple};
@@ -22,9 +23,25 @@ const CHAIN: u64 = 1 << 37;
 /// Products of a chain at most.
 const MOST: u64 = 32;
 
-/// Products of a recorded chain of this shape.
-pub fn launches(shape: Shape) -> u64 {
-    (CHAIN / shape.operations().max(1)).clamp(1, MOST)
+/// Repetitions of a recorded chain, each of so many operations.
+pub fn launches(operations: u64) -> u64 {
+    (CHAIN / operations.max(1)).clamp(1, MOST)
+}
+
+/// Replays a recorded chain of `launches` repetitions; the time of each is divided among them.
+pub(super) fn chain(
+    timer: &Timer,
+    chain: Option<&Graph>,
+    launches: u64,
+    repetitions: usize,
+    cache: Cache,
+) -> Result<Vec<Sample>, Fault> {
+    if cache == Cache::Cold {
+        return Err(Fault::Failed("a recorded chain has warm operands".into()));
+    }
+    let chain = chain.ok_or_else(|| Fault::Failed("nothing was recorded".into()))?;
+    let samples = timer.time(repetitions, |_| Ok(chain.replay()?))?;
+    Ok(samples.into_iter().map(|sample| Sample { time: Time(sample.time.0 / launches), ..sample }).collect())
 }
 
 /// Epilogues of a path with the library's engine, or with kernels of this crate.
@@ -119,18 +136,14 @@ impl Gemm for FinishedGemm {
     }
 
     fn run(&mut self, repetitions: usize, cache: Cache) -> Result<Vec<Sample>, Fault> {
-        if cache == Cache::Cold {
-            return Err(Fault::Failed("a recorded chain of products has warm operands".into()));
-        }
-        let launches = launches(self.shape);
+        let launches = launches(self.shape.operations());
         if self.chain.is_none() {
             self.gemm.ready()?;
-            let chain = Graph::record(&self.gemm.setting().context, || (0..launches).try_for_each(|_| self.queue()))?;
-            self.chain = Some(chain);
+            let recorded =
+                Graph::record(&self.gemm.setting().context, || (0..launches).try_for_each(|_| self.queue()))?;
+            self.chain = Some(recorded);
         }
-        let chain = self.chain.as_ref().ok_or_else(|| Fault::Failed("nothing was recorded".into()))?;
-        let samples = self.gemm.setting().timer.time(repetitions, |_| Ok(chain.replay()?))?;
-        Ok(samples.into_iter().map(|sample| Sample { time: Time(sample.time.0 / launches), ..sample }).collect())
+        chain(&self.gemm.setting().timer, self.chain.as_ref(), launches, repetitions, cache)
     }
 
     fn output(&mut self) -> Result<Matrix, Fault> {
@@ -149,9 +162,9 @@ mod tests {
 
     #[test]
     fn chains_are_long_where_products_are_short() {
-        let of = |n: usize| launches(Shape::cube(n));
+        let of = |n: usize| launches(Shape::cube(n).operations());
         assert_eq!([256, 1024, 2048, 4096, 8192].map(of), [32, 32, 8, 1, 1]);
-        assert_eq!(launches(Shape::cube(1)), 32);
+        assert_eq!(of(1), 32);
     }
 
     #[test]

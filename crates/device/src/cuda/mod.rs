@@ -17,6 +17,8 @@
 //! - a kernel that does not end is not ended from here: the caller's timeout ends the process, and the driver its
 //!   kernels.
 
+pub mod attention;
+pub mod attention_source;
 mod cache;
 pub mod cublaslt;
 pub mod describe;
@@ -271,6 +273,50 @@ impl Device for Cuda {
             Kernel::of(&self.context, &nvrtc::compile(&source, &architecture)?, source.entry, 0)
         });
         Ok(Box::new(FinishedGemm::new(gemm, bias, after.transpose()?, spec.shape, spec.triple)))
+    }
+
+    fn attention_tiles(&self, path: &str, triple: Triple, fused: bool) -> Vec<String> {
+        let tiles = Self::offered(path, triple).map_or(&[][..], |path| attention::tiles(path, triple, fused));
+        tiles.iter().map(|tile| (*tile).to_owned()).collect()
+    }
+
+    fn compile_attention(&mut self, spec: &GemmSpec, fused: bool) -> Result<Box<dyn Gemm>, Refusal> {
+        let (GemmSpec { triple, shape, .. }, path) =
+            (spec.clone(), Self::offered(&spec.path, spec.triple).map_err(refused)?);
+        if !attention::tiles(path, triple, fused).contains(&spec.tile.as_str()) {
+            let known = self.attention_tiles(&spec.path, triple, fused).join(" ");
+            return Err(refused(format!(
+                "no attention of path {path} and {triple} with tile `{}`; tiles: {known}",
+                spec.tile
+            )));
+        }
+        if let Some(why) = attention::misfit(shape, fused) {
+            return Err(refused(why));
+        }
+        let setting = self.setting()?;
+        let compiled = |source: &source::Source| {
+            let architecture = source.targets.compiled_for(self.target()).map_err(refused)?;
+            nvrtc::compile(source, &architecture)
+        };
+        let engine = if fused {
+            let tile: tile::Tile = spec.tile.parse().map_err(|e: tile::BadTile| refused(e.to_string()))?;
+            let needed = attention_source::shared(path, tile, shape.n);
+            if needed > setting.shared_bytes {
+                let has = setting.shared_bytes;
+                return Err(refused(format!(
+                    "attention {tile} takes {needed} bytes of shared memory; a block may have {has}"
+                )));
+            }
+            let source = attention_source::fused(path, tile, shape.n).map_err(refused)?;
+            attention::Engine::Fused { path, tile, cubin: compiled(&source)? }
+        } else {
+            let cubin = compiled(&attention_source::weights(shape.n, shape.k))?;
+            let library = self.library().map_err(refused)?;
+            let [scores, output] = attention::Engine::products(shape)
+                .map(|strided| cublaslt::Multiplication::strided(&library, triple, strided));
+            attention::Engine::Decomposed { scores: Box::new(scores?), cubin, output: Box::new(output?) }
+        };
+        Ok(Box::new(attention::CudaAttention::new(setting, shape, engine)))
     }
 
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal> {

@@ -5,12 +5,14 @@
 //! for it. Rows and columns are padded with zeros to whole launch tiles, k to whole 128 bytes: products with zeros add nothing. C
 //! has whole 16 rows and a pitch of whole 16 elements; what lies beyond m × n is never looked at.
 
-use super::driver::{Context, DriverError};
+use super::driver::{Context, DriverError, check};
 use super::memory::Memory;
 use super::tile::{PADDING, SLAB};
 use crate::contract::{Cache, POISON};
+use cudarc::driver::sys;
 use rayon::prelude::*;
 use rigel_numerics::{Format, Matrix, Shape, Triple};
+use std::ffi::c_void;
 use std::rc::Rc;
 
 /// Extents as the kernels see them.
@@ -128,6 +130,36 @@ impl Operands {
             .for_each(|(to, from)| to.copy_from_slice(&from[..row]));
         Ok(output)
     }
+}
+
+/// How the copy engine sees a matrix of `rows` × `pitch` bytes: it takes slabs of `high` rows and writes them swizzled; rows
+/// beyond the end read as zeros.
+///
+/// # Errors
+/// What the driver says.
+pub fn mapped(address: u64, rows: usize, pitch: usize, high: usize) -> Result<sys::CUtensorMap, DriverError> {
+    let mut map = sys::CUtensorMap { opaque: [0; 16] };
+    let (extents, strides) = ([pitch as u64, rows as u64], [pitch as u64]);
+    let (box_extents, steps) = ([SLAB as u32, high as u32], [1_u32, 1]);
+    // SAFETY: two dimensions, one stride between them; all arrays outlive the call.
+    let code = unsafe {
+        sys::cuTensorMapEncodeTiled(
+            &mut map,
+            sys::CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_UINT8,
+            2,
+            std::ptr::with_exposed_provenance_mut::<c_void>(address as usize),
+            extents.as_ptr(),
+            strides.as_ptr(),
+            box_extents.as_ptr(),
+            steps.as_ptr(),
+            sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+            sys::CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
+            sys::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+            sys::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+        )
+    };
+    check("cuTensorMapEncodeTiled", code)?;
+    Ok(map)
 }
 
 /// Rows with zeros behind them, up to `pitch` bytes.

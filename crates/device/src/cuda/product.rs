@@ -4,18 +4,16 @@
 //! sets of operands that fill twice the L2 cache.
 
 use super::cublaslt::Multiplication;
-use super::driver::{Context, DriverError, check};
+use super::driver::{Context, DriverError};
 use super::kernel::{Argument, Geometry, Kernel};
 use super::nvrtc::Cubin;
-use super::operands::{Bound, Extents, Operands};
+use super::operands::{Bound, Extents, Operands, mapped};
 use super::path::Path;
 use super::source;
 use super::tile::{SLAB, Tile};
 use super::timer::Timer;
 use crate::contract::{Cache, Fault, Gemm, POISON, Refusal, Rung, Sample};
-use cudarc::driver::sys;
 use rigel_numerics::{Matrix, Shape, Triple};
-use std::ffi::c_void;
 use std::rc::Rc;
 
 /// What all products of a device share.
@@ -212,8 +210,8 @@ impl Own {
         let Extents { rows_a, rows_b, pitch, rows_c, pitch_c } = extents;
         let mut arguments = match self.path {
             Path::Wgmma => vec![
-                Map(map(set.a.address(), rows_a, pitch, self.tile.m)?),
-                Map(map(set.b.address(), rows_b, pitch, self.tile.n / self.tile.cluster)?),
+                Map(mapped(set.a.address(), rows_a, pitch, self.tile.m)?),
+                Map(mapped(set.b.address(), rows_b, pitch, self.tile.n / self.tile.cluster)?),
                 Address(c),
                 number(rows_c),
                 number(pitch_c),
@@ -244,33 +242,6 @@ impl Own {
         arguments.extend(self.bias.map(Address));
         Ok(arguments)
     }
-}
-
-/// How the copy engine sees a matrix of `rows` × `pitch` bytes: it takes slabs of `high` rows and writes them swizzled; rows
-/// beyond the end read as zeros.
-fn map(address: u64, rows: usize, pitch: usize, high: usize) -> Result<sys::CUtensorMap, DriverError> {
-    let mut map = sys::CUtensorMap { opaque: [0; 16] };
-    let (extents, strides) = ([pitch as u64, rows as u64], [pitch as u64]);
-    let (box_extents, steps) = ([SLAB as u32, high as u32], [1_u32, 1]);
-    // SAFETY: two dimensions, one stride between them; all arrays outlive the call.
-    let code = unsafe {
-        sys::cuTensorMapEncodeTiled(
-            &mut map,
-            sys::CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_UINT8,
-            2,
-            std::ptr::with_exposed_provenance_mut::<c_void>(address as usize),
-            extents.as_ptr(),
-            strides.as_ptr(),
-            box_extents.as_ptr(),
-            steps.as_ptr(),
-            sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
-            sys::CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
-            sys::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-            sys::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-        )
-    };
-    check("cuTensorMapEncodeTiled", code)?;
-    Ok(map)
 }
 
 /// A refusal to load, in the driver's words.

@@ -3,6 +3,7 @@
 //! Texts are the files under `kernels/`, behind definitions written here: sizes, types, and the matrix instruction as an inlined
 //! function. Extents of the product are parameters of a kernel, not part of its text, so one compilation serves every shape.
 
+use super::attention_source;
 use super::instruction::{Instruction, ptx_type};
 use super::path::{Declared, Path};
 use super::target::Target;
@@ -11,20 +12,21 @@ use super::wgmma::Wgmma;
 use rigel_numerics::epilogue::Activation;
 use rigel_numerics::{Format, Overflow, Rounding, Triple};
 
-const ELEMENTS: &str = include_str!("kernels/elements.cu");
+pub(super) const ELEMENTS: &str = include_str!("kernels/elements.cu");
 const SCALAR: &str = include_str!("kernels/scalar_gemm.cu");
 const SCALAR_CEILING: &str = include_str!("kernels/scalar_ceiling.cu");
 const TILED: &str = include_str!("kernels/tiled_gemm.cu");
 const MMA_SYNC: &str = include_str!("kernels/mma_sync_gemm.cu");
 const MMA_SYNC_CEILING: &str = include_str!("kernels/mma_sync_ceiling.cu");
-const WGMMA_SHARED: &str = include_str!("kernels/wgmma_shared.cu");
+pub(super) const WGMMA_SHARED: &str = include_str!("kernels/wgmma_shared.cu");
 const WGMMA: &str = include_str!("kernels/wgmma_gemm.cu");
 const WGMMA_CEILING: &str = include_str!("kernels/wgmma_ceiling.cu");
+pub(super) const COPY_ENGINE: &str = include_str!("kernels/copy_engine.cu");
 const EPILOGUE: &str = include_str!("kernels/epilogue.cu");
 const WGMMA_UNIT: &str = include_str!("kernels/wgmma_unit.cu");
 
 /// Every kernel file of CUDA C++, for the hash in provenance.
-pub const FILES: [&str; 11] = [
+pub const FILES: [&str; 17] = [
     ELEMENTS,
     EPILOGUE,
     SCALAR,
@@ -36,6 +38,12 @@ pub const FILES: [&str; 11] = [
     WGMMA,
     WGMMA_CEILING,
     WGMMA_UNIT,
+    COPY_ENGINE,
+    attention_source::ATTENTION_SOFTMAX,
+    attention_source::ATTENTION_TILED,
+    attention_source::ATTENTION_MMA_SYNC,
+    attention_source::ATTENTION_WGMMA,
+    attention_source::ATTENTION_WEIGHTS,
 ];
 
 /// Entry of a product's kernel.
@@ -161,6 +169,7 @@ pub fn gemm(path: Path, triple: Triple, tile: Tile, shared_bytes: usize, finish:
                 &finish.text(),
                 &accumulators(triple.c),
                 WGMMA_SHARED,
+                COPY_ENGINE,
                 &instruction.function(),
                 WGMMA,
             ];
@@ -293,7 +302,7 @@ fn enough_stages(stages: usize, name: &str) -> Result<usize, String> {
 }
 
 /// Targets of the kernels without a tensor instruction: conversions of 8-bit floats are from sm_89.
-fn plain(triple: Triple) -> Declared {
+pub(super) fn plain(triple: Triple) -> Declared {
     match triple.a {
         Format::E4m3 | Format::E5m2 => Declared::From(Target(89)),
         _ => Declared::From(Target(75)),
@@ -301,7 +310,7 @@ fn plain(triple: Triple) -> Declared {
 }
 
 /// Names the element type for `elements.cu`.
-fn elements(triple: Triple) -> Result<String, String> {
+pub(super) fn elements(triple: Triple) -> Result<String, String> {
     let name = match (triple.a, triple.c) {
         _ if triple.a != triple.b => None,
         (Format::F64, Format::F64) => Some("F64"),
@@ -380,11 +389,11 @@ impl Instruction {
     }
 }
 
-fn defines(values: &[(&str, usize)]) -> String {
+pub(super) fn defines(values: &[(&str, usize)]) -> String {
     values.iter().map(|(name, value)| format!("#define {name} {value}\n")).collect()
 }
 
-fn join(parts: &[&str]) -> String {
+pub(super) fn join(parts: &[&str]) -> String {
     parts.concat()
 }
 

@@ -47,6 +47,11 @@ impl Wgmma {
 
     /// The function `multiply` that executes it: sums, A, B, and whether the sums go in.
     pub fn function(&self) -> String {
+        self.function_of(false)
+    }
+
+    /// The same for a B whose columns lie side by side, which 16-bit types alone can have.
+    pub fn function_of(&self, transposed: bool) -> String {
         let sums = self.sums();
         let constraint = super::source::constraint(self.triple.c);
         let list =
@@ -58,8 +63,20 @@ impl Wgmma {
         };
         let signs = match (self.triple.is_integer(), self.triple.operand_bits() == 16, self.a_in_registers) {
             (true, ..) => "",
-            (_, true, false) => ", 1, 1, 0, 0",
-            (_, true, true) => ", 1, 1, 0",
+            (_, true, false) => {
+                if transposed {
+                    ", 1, 1, 0, 1"
+                } else {
+                    ", 1, 1, 0, 0"
+                }
+            }
+            (_, true, true) => {
+                if transposed {
+                    ", 1, 1, 1"
+                } else {
+                    ", 1, 1, 0"
+                }
+            }
             _ => ", 1, 1",
         };
         let outputs = (0..sums).map(|i| format!("\"+{constraint}\"(d[{i}])")).collect::<Vec<_>>().join(", ");

@@ -57,7 +57,9 @@ pub fn sweep(gpu: &mut dyn Gpu, path: Path, types: Types) -> Result<Vec<(usize, 
     let pipeline = gpu.pipeline(library, entry).map_err(|e| e.to_string())?;
     let (left, right) = (numbers(a, SHAPE.m, SHAPE.k, 5), numbers(b, SHAPE.k, SHAPE.n, 3));
     let mut seen: Vec<(usize, Run)> = Vec::new();
-    for stride in STRIDES {
+    // Rows that lie closer than they are long would be no rows.
+    let longest = (SHAPE.k * bytes(types.left)).max(SHAPE.n * bytes(types.right));
+    for stride in STRIDES.into_iter().filter(|stride| *stride >= longest) {
         let placed = Placed::of(&operation, SHAPE);
         let pitch = [stride / bytes(types.left), stride / bytes(types.right), 512 / bytes(types.dest)];
         let placed = Placed { pitch, ..placed };

@@ -1,15 +1,17 @@
 //! What does a GPU that speaks Metal offer through the device contract?
 
-use super::gemm::MetalGemm;
+use super::ceiling::{Loop, Repeated};
+use super::gemm::{self, MetalGemm};
 use super::gpu::Gpu;
 use super::level::{Language, Sdk};
 use super::product::{Path, Product, triple_of, types_of};
-use super::text::Kernel;
+use super::text::{Finish, Kernel};
 use super::triples::Types;
 use super::unit::{Instruction, MetalUnit};
 use super::{element::Element, probe};
 use crate::contract::*;
 use crate::unit::{Unit, UnitSpec};
+use rigel_numerics::epilogue::Activation;
 use rigel_numerics::{Shape, Triple};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -33,6 +35,18 @@ impl<G: Gpu + 'static> MetalDevice<G> {
         Rc::clone(&self.gpu)
     }
 
+    /// The kernel of a product, compiled, that also does this to its sums.
+    fn product(&mut self, spec: &GemmSpec, finish: Finish) -> Result<MetalGemm<G>, Refusal> {
+        let refused = |diagnostic| Refusal { rung: Rung::Compile, diagnostic };
+        let path =
+            Path::named(&spec.path).ok_or_else(|| refused(format!("backend metal has no path `{}`", spec.path)))?;
+        let product = Product::new(path, spec.triple, spec.shape, &spec.tile).map_err(refused)?;
+        let (kernel, entry) = product.finished(finish).map_err(refused)?;
+        let source = kernel.source(self.language(&kernel));
+        let library = self.gpu.borrow_mut().compile(&source)?;
+        Ok(MetalGemm::new(Rc::clone(&self.gpu), product, spec.triple, library, entry))
+    }
+
     fn language(&self, kernel: &Kernel) -> Language {
         self.gpu.borrow().sdk().map_or(Language::V3_2, Sdk::language).max(kernel.language())
     }
@@ -47,7 +61,7 @@ fn combinations() -> Vec<(Path, Types)> {
     let mut all = Vec::new();
     for path in Path::ALL {
         match path {
-            Path::Tiled | Path::SimdGroup => {
+            Path::Scalar | Path::Tiled | Path::SimdGroup => {
                 all.extend(plain.into_iter().filter(|t| path.takes(*t)).map(|t| (path, t)))
             }
             _ => all.extend(Types::listed().map(|(_, t)| (path, t))),
@@ -58,7 +72,7 @@ fn combinations() -> Vec<(Path, Types)> {
 
 fn advertised(path: Path, types: Types) -> Advertised {
     match path {
-        Path::Tiled => {
+        Path::Scalar | Path::Tiled => {
             Advertised { yes: true, source: "Metal Shading Language Specification, scalar data types".into() }
         }
         Path::SimdGroup => Advertised {
@@ -79,7 +93,7 @@ fn advertised(path: Path, types: Types) -> Advertised {
 
 /// Why types cannot be tried under a header; empty when they can.
 fn absent(path: Path, types: Types, sdk: Option<Sdk>) -> String {
-    let Some(since) = types.since().filter(|_| !matches!(path, Path::Tiled | Path::SimdGroup)) else {
+    let Some(since) = types.since().filter(|_| !matches!(path, Path::Scalar | Path::Tiled | Path::SimdGroup)) else {
         return String::new();
     };
     match sdk {
@@ -91,9 +105,26 @@ fn absent(path: Path, types: Types, sdk: Option<Sdk>) -> String {
     }
 }
 
+/// How a kernel converts its operands, by its source; nothing where an operation takes them.
+fn conversion(path: Path, types: Types) -> &'static str {
+    match path {
+        Path::Scalar if types.left.bits() < types.dest.bits() => {
+            "operands are converted to the accumulate type before they are multiplied, in the kernel's source"
+        }
+        Path::Tiled if types.left.bits() < types.dest.bits() => {
+            "tiles are converted to the accumulate type in threadgroup memory, in the kernel's source"
+        }
+        _ => "",
+    }
+}
+
 impl<G: Gpu + 'static> Device for MetalDevice<G> {
     fn describe(&self) -> Description {
         self.gpu.borrow().describe()
+    }
+
+    fn enter_process(&mut self, process: u32) {
+        self.gpu.borrow_mut().enter_process(process);
     }
 
     fn offers(&self) -> Vec<Offer> {
@@ -106,12 +137,8 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
                 absent: absent(path, types, sdk),
                 rough_rate: ROUGH_RATE,
                 stated: None,
-                has_ceiling: path == Path::Tiled && probe::roofline_element(types).is_some(),
-                conversion: if path == Path::Tiled && types.left.bits() < 32 && types.dest.bits() == 32 {
-                    "tiles are converted to the accumulate type in threadgroup memory, in the kernel's source".into()
-                } else {
-                    String::new()
-                },
+                has_ceiling: Repeated::of(path, types).is_some(),
+                conversion: conversion(path, types).into(),
             })
         };
         combinations().into_iter().filter_map(offer).collect()
@@ -129,33 +156,48 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
     }
 
     fn ceiling_variants(&self, path: &str, triple: Triple) -> Vec<String> {
-        let has = path == Path::Tiled.name() && types_of(triple).and_then(probe::roofline_element).is_some();
-        if has { probe::VARIANTS.iter().map(|v| (*v).to_owned()).collect() } else { Vec::new() }
+        let repeated = Path::named(path).zip(types_of(triple)).and_then(|(path, types)| Repeated::of(path, types));
+        repeated.map_or(Vec::new(), |repeated| repeated.variants().iter().map(|v| (*v).to_owned()).collect())
     }
 
     fn compile(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal> {
+        Ok(Box::new(self.product(spec, Finish::None)?))
+    }
+
+    fn epilogues(&self, path: &str, triple: Triple) -> Vec<Epilogue> {
+        // The language has no erf.
+        let activation = Activation::GeluTanh;
+        let has = Path::named(path).zip(types_of(triple)).is_some_and(|(path, types)| path.finishes(types));
+        if has { [true, false].map(|fused| Epilogue { activation, fused }).to_vec() } else { Vec::new() }
+    }
+
+    fn compile_with(&mut self, spec: &GemmSpec, epilogue: Epilogue) -> Result<Box<dyn Gemm>, Refusal> {
         let refused = |diagnostic| Refusal { rung: Rung::Compile, diagnostic };
-        let path =
-            Path::named(&spec.path).ok_or_else(|| refused(format!("backend metal has no path `{}`", spec.path)))?;
-        let product = Product::new(path, spec.triple, spec.shape, &spec.tile).map_err(refused)?;
-        let (kernel, entry) = product.kernel().map_err(refused)?;
+        if epilogue.activation != Activation::GeluTanh {
+            return Err(refused("the Metal Shading Language has no erf; gelu-tanh is there".into()));
+        }
+        if epilogue.fused {
+            return Ok(Box::new(self.product(spec, Finish::BiasGelu)?.with(gemm::Epilogue { apart: None })));
+        }
+        let product = self.product(spec, Finish::Bias)?;
+        let element = types_of(spec.triple).map(|types| types.dest);
+        let kernel = Kernel::Gelu(element.ok_or_else(|| refused(format!("Metal has no types for {}", spec.triple)))?);
         let source = kernel.source(self.language(&kernel));
-        let library = self.gpu.borrow_mut().compile(&source)?;
-        Ok(Box::new(MetalGemm::new(Rc::clone(&self.gpu), product, spec.triple, library, entry)))
+        let apart = Some(self.gpu.borrow_mut().compile(&source)?);
+        Ok(Box::new(product.with(gemm::Epilogue { apart })))
     }
 
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal> {
         let refused = |diagnostic| Refusal { rung: Rung::Compile, diagnostic };
-        let element =
-            types_of(spec.triple).and_then(probe::roofline_element).filter(|_| spec.path == Path::Tiled.name());
-        let element =
-            element.ok_or_else(|| refused(format!("no ceiling loop for {} on {}", spec.triple, spec.path)))?;
-        Ok(Box::new(probe::Roofline::new(&self.gpu, element, &spec.variant)?))
+        let repeated = Path::named(&spec.path).zip(types_of(spec.triple)).and_then(|(p, t)| Repeated::of(p, t));
+        let repeated =
+            repeated.ok_or_else(|| refused(format!("no ceiling loop for {} on {}", spec.triple, spec.path)))?;
+        Ok(Box::new(Loop::new(&self.gpu, repeated, &spec.variant)?))
     }
 
     fn units(&self) -> Vec<UnitSpec> {
         let sdk = self.gpu.borrow().sdk().unwrap_or(Sdk::V26_1);
-        Instruction::all(sdk).iter().filter_map(|i| i.spec(None)).collect()
+        Instruction::all(sdk).iter().filter_map(|i| i.spec(i.share(sdk))).collect()
     }
 
     fn unit(&mut self, name: &str) -> Result<Box<dyn Unit>, Absent> {
@@ -165,6 +207,10 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
             Absent(format!("backend metal has no unit `{name}`; it has {}", known.join(", ")))
         })?;
         Ok(Box::new(MetalUnit::new(&self.gpu, instruction)?))
+    }
+
+    fn rules(&mut self, libraries: &[std::path::PathBuf]) -> Vec<RuleAnswer> {
+        super::rules::rules(&mut *self.gpu.borrow_mut(), libraries)
     }
 
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>) {

@@ -8,6 +8,7 @@
 
 use crate::contract::{Description, Fault, Meter, MissingMeter, Refusal};
 use rigel_numerics::Time;
+use std::path::Path;
 
 use super::level::Sdk;
 use super::text::Source;
@@ -81,6 +82,11 @@ pub trait Gpu {
     /// # Errors
     /// The compiler's words.
     fn compile(&mut self, source: &Source) -> Result<Library, Refusal>;
+    /// Loads a library that was compiled elsewhere.
+    ///
+    /// # Errors
+    /// Why it does not load here, in the system's words.
+    fn load(&mut self, file: &Path) -> Result<Library, Refusal>;
     /// Makes a kernel of a library ready.
     ///
     /// # Errors
@@ -98,11 +104,21 @@ pub trait Gpu {
     fn read(&mut self, buffer: Buffer) -> Result<Vec<u8>, Fault>;
     /// Gives memory back.
     fn free(&mut self, buffer: Buffer);
-    /// Launches `repeats` times, one after another and without a pause, and waits; the device's time of all together.
+    /// Tells it which of a block's fresh processes this is, before anything else. A physical GPU ignores it.
+    fn enter_process(&mut self, _process: u32) {}
+    /// Launches a chain `repeats` times, each launch after the end of the one before it and without a pause, and waits; the device's
+    /// time of all together.
     ///
     /// # Errors
     /// What the device reports.
-    fn launch(&mut self, launch: &Launch, repeats: u32) -> Result<Time, Fault>;
+    fn chain(&mut self, launches: &[Launch], repeats: u32) -> Result<Time, Fault>;
+    /// A chain of one launch.
+    ///
+    /// # Errors
+    /// What the device reports.
+    fn launch(&mut self, launch: &Launch, repeats: u32) -> Result<Time, Fault> {
+        self.chain(std::slice::from_ref(launch), repeats)
+    }
     /// Meters that exist, and those that do not.
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>);
 }

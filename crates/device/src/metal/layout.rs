@@ -1,7 +1,7 @@
 //! What does a device say of its cooperative tensors, and what does a load show of `simdgroup_matrix`?
 
 use super::gpu::{Binding, Gpu, Launch};
-use super::level::Language;
+use super::level::{Language, Sdk};
 use super::operation::Operation;
 use super::product::whole;
 use super::text::{Kernel, has_fragments};
@@ -49,7 +49,8 @@ impl Told {
 /// # Errors
 /// What the compiler or the device says.
 pub fn told(gpu: &mut dyn Gpu, operation: &Operation) -> Result<Told, String> {
-    let kernel = Kernel::Layout(*operation);
+    let inputs = has_fragments(operation, gpu.sdk().unwrap_or(Sdk::V26_1));
+    let kernel = Kernel::Layout(*operation, inputs);
     let language = gpu.sdk().map_or(Language::V4_0, |sdk| sdk.language());
     let library = gpu.compile(&kernel.source(language)).map_err(|e| e.to_string())?;
     let pipeline = gpu.pipeline(library, "layout").map_err(|e| e.to_string())?;
@@ -66,7 +67,6 @@ pub fn told(gpu: &mut dyn Gpu, operation: &Operation) -> Result<Told, String> {
     })()
     .map_err(|e: Fault| e.to_string())?;
     let words: Vec<i32> = answer.chunks_exact(4).map(|w| i32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect();
-    let inputs = has_fragments(operation);
     let slots = |words: &[i32]| {
         let live = |slot: &[i32]| (slot[0] == 1).then_some([slot[1], slot[2]]);
         words[1..].chunks_exact(3).take(words[0].clamp(0, MOST_SLOTS as i32) as usize).map(live).collect::<Vec<_>>()

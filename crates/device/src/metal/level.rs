@@ -31,6 +31,11 @@ impl Sdk {
         Sdk::ALL.into_iter().rfind(|sdk| sdk.number() <= major * 10 + minor.min(9))
     }
 
+    /// Whether inputs can be cooperative tensors.
+    pub const fn has_inputs(self) -> bool {
+        !matches!(self, Sdk::V26_1)
+    }
+
     /// The newest language that it goes with.
     pub const fn language(self) -> Language {
         match self {

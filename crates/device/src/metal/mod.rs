@@ -7,21 +7,29 @@
 pub mod alignment;
 #[cfg(target_vendor = "apple")]
 mod apple;
+pub mod attention;
+pub mod bound;
+pub mod ceiling;
 pub mod device;
+pub mod diagnostic;
 pub mod element;
 pub mod gemm;
 pub mod gpu;
 pub mod layout;
 pub mod level;
+pub mod metallib;
 pub mod modes;
 pub mod operation;
 pub mod place;
 pub mod power;
 pub mod probe;
 pub mod product;
+pub mod rules;
+pub mod software;
 pub mod text;
 pub mod triples;
 pub mod unit;
+pub mod xcode;
 
 use crate::backends::Backend;
 use crate::contract::Device;

@@ -25,6 +25,16 @@ pub enum Old {
     Mixed,
 }
 
+impl std::fmt::Display for Old {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Old::Overwritten => "overwrites",
+            Old::Added => "adds",
+            Old::Mixed => "neither everywhere",
+        })
+    }
+}
+
 /// What a mode does on both kinds of destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Semantics {
@@ -61,7 +71,7 @@ fn tensor(gpu: &mut dyn Gpu, mode: Mode) -> Result<Old, String> {
 }
 
 fn cooperative(gpu: &mut dyn Gpu, mode: Mode) -> Result<Old, String> {
-    let pipeline = ready(gpu, &Kernel::UnitMatmul2d(operation(mode)), "unit_tile")?;
+    let pipeline = ready(gpu, &Kernel::UnitMatmul2d(operation(mode), false), "unit_tile")?;
     run(gpu, 4, |buffers| {
         let bindings = (0..).zip(buffers.iter().copied().map(whole)).collect();
         Launch { pipeline, groups: [1, 1, 1], threads: 32, bindings }

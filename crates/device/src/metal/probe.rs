@@ -1,128 +1,12 @@
-//! What do the small kernels answer: the scalar ceiling, the language version that took effect, and what a slice is?
+//! What do the small kernels answer: the language version that took effect, and what a slice is?
 
 use super::element::Element;
-use super::gpu::{Binding, Buffer, Gpu, Launch, Pipeline};
+use super::gpu::{Binding, Gpu, Launch, Library};
 use super::level::Language;
 use super::product::whole;
 use super::text::Kernel;
-use super::triples::Types;
-use crate::contract::{Ceiling, Fault, Refusal, Rung, Sample};
+use crate::contract::Fault;
 use rigel_numerics::{Format, Matrix};
-use std::cell::RefCell;
-use std::rc::Rc;
-
-/// Variants of the scalar ceiling: independent sums a thread, all with the same threads.
-pub const VARIANTS: [&str; 6] = ["ilp1", "ilp2", "ilp4", "ilp8", "ilp12", "ilp16"];
-
-/// Threads of a threadgroup, and threadgroups a core: enough that every ALU has several SIMD-groups to turn to.
-const THREADS: u32 = 256;
-const GROUPS_A_CORE: u32 = 16;
-
-/// Steps of one launch: even, so that every sum is back where it began.
-const STEPS: u32 = 8192;
-
-/// The element type whose multiply-adds bound a triple, where the loop exists.
-pub fn roofline_element(types: Types) -> Option<Element> {
-    let plain = |e| types == Types::new(e, e, e);
-    [Element::Float, Element::Half].into_iter().find(|e| plain(*e))
-}
-
-/// The scalar ALUs' ceiling.
-pub struct Roofline<G: Gpu> {
-    gpu: Rc<RefCell<G>>,
-    pipeline: Pipeline,
-    element: Element,
-    chains: u32,
-    groups: u32,
-    steps: u32,
-    out: Option<Buffer>,
-}
-
-impl<G: Gpu> Roofline<G> {
-    /// Compiles a variant, `ilpN`.
-    ///
-    /// # Errors
-    /// An unknown variant, or what the compiler says.
-    pub fn new(gpu: &Rc<RefCell<G>>, element: Element, variant: &str) -> Result<Roofline<G>, Refusal> {
-        let unknown = || Refusal {
-            rung: Rung::Compile,
-            diagnostic: format!("no variant `{variant}`; there are {}", VARIANTS.join(", ")),
-        };
-        let known = VARIANTS.contains(&variant).then_some(variant).ok_or_else(unknown)?;
-        let chains = known.trim_start_matches("ilp").parse().map_err(|_| unknown())?;
-        let kernel = Kernel::Roofline { element, chains };
-        let mut device = gpu.borrow_mut();
-        let library = device.compile(&kernel.source(kernel.language()))?;
-        let pipeline = device.pipeline(library, "roofline")?;
-        let description = device.describe();
-        // A device in software has one core and no ALUs to fill.
-        let is_real = description.kind == crate::contract::Kind::Measured;
-        let groups = if is_real { description.cores.max(1) * GROUPS_A_CORE } else { 1 };
-        let steps = if is_real { STEPS } else { 2 };
-        Ok(Roofline { gpu: Rc::clone(gpu), pipeline, element, chains, groups, steps, out: None })
-    }
-
-    fn format(&self) -> Format {
-        if self.element == Element::Half { Format::F16 } else { Format::F32 }
-    }
-
-    fn sums(&self) -> u64 {
-        u64::from(self.groups * THREADS) * u64::from(self.chains)
-    }
-
-    /// Steps, factor −1 and addend 1 as the kernel's parameters.
-    fn words(&self) -> Vec<u8> {
-        let mut words = self.steps.to_le_bytes().to_vec();
-        for value in [-1.0, 1.0] {
-            let code =
-                self.format().encode(value, rigel_numerics::Rounding::NearestEven, rigel_numerics::Overflow::Ieee);
-            words.extend(&code.to_le_bytes()[..self.element.bits() as usize / 8]);
-        }
-        words
-    }
-}
-
-impl<G: Gpu> Drop for Roofline<G> {
-    fn drop(&mut self) {
-        let mut gpu = self.gpu.borrow_mut();
-        self.out.take().into_iter().for_each(|out| gpu.free(out));
-    }
-}
-
-impl<G: Gpu> Ceiling for Roofline<G> {
-    fn operations(&self) -> u64 {
-        2 * self.sums() * u64::from(self.steps)
-    }
-
-    fn run(&mut self, repetitions: usize) -> Result<Vec<Sample>, Fault> {
-        let bytes = self.sums() as usize * self.element.bits() as usize / 8;
-        let mut gpu = self.gpu.borrow_mut();
-        let out = match self.out {
-            Some(out) => out,
-            None => gpu.buffer(&vec![0xFF; bytes])?,
-        };
-        self.out = Some(out);
-        let bindings = vec![(0, whole(out)), (1, Binding::Bytes(self.words()))];
-        let launch = Launch { pipeline: self.pipeline, groups: [self.groups, 1, 1], threads: THREADS, bindings };
-        (0..repetitions).map(|_| Ok(Sample { time: gpu.launch(&launch, 1)?, clock: None })).collect()
-    }
-
-    fn check(&self) -> Result<(), String> {
-        let out = self.out.ok_or("the loop has not run")?;
-        let bytes = self.gpu.borrow_mut().read(out).map_err(|e| e.to_string())?;
-        let (threads, chains) = ((self.groups * THREADS) as usize, self.chains as usize);
-        let sums = Matrix { bytes, ..Matrix::zeroed(self.format(), threads, chains) };
-        for thread in 0..threads {
-            for chain in 0..chains {
-                let (found, began) = (sums.value(thread, chain), (chain + thread % 4) as f64);
-                if found != began {
-                    return Err(format!("thread {thread}, sum {chain} is {found} and must be {began}"));
-                }
-            }
-        }
-        Ok(())
-    }
-}
 
 /// What a text was compiled as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,7 +26,16 @@ pub struct Effective {
 /// # Errors
 /// What the compiler or the device says.
 pub fn versions(gpu: &mut dyn Gpu, language: Language) -> Result<Effective, String> {
-    let words = words_of(gpu, &Kernel::Versions, language, "versions", &[], 4)?;
+    let library = gpu.compile(&Kernel::Versions.source(language)).map_err(|e| e.to_string())?;
+    effective(gpu, library)
+}
+
+/// Asks with which version a library was compiled that holds this kernel.
+///
+/// # Errors
+/// What the device says.
+pub fn effective(gpu: &mut dyn Gpu, library: Library) -> Result<Effective, String> {
+    let words = words_of(gpu, library, "versions", 4)?;
     Ok(Effective { language: words[0], minimum_os: words[1], tensor: words[2] == 1, planes: words[3] == 1 })
 }
 
@@ -196,18 +89,10 @@ pub fn slice(gpu: &mut dyn Gpu, (columns, rows): (u32, u32), (column, row): (u32
 }
 
 /// The words that a kernel of one thread writes into buffer 0.
-fn words_of(
-    gpu: &mut dyn Gpu,
-    kernel: &Kernel,
-    language: Language,
-    entry: &str,
-    more: &[(u32, Binding)],
-    words: usize,
-) -> Result<Vec<u32>, String> {
-    let library = gpu.compile(&kernel.source(language)).map_err(|e| e.to_string())?;
+fn words_of(gpu: &mut dyn Gpu, library: Library, entry: &str, words: usize) -> Result<Vec<u32>, String> {
     let pipeline = gpu.pipeline(library, entry).map_err(|e| e.to_string())?;
     let buffer = gpu.buffer(&vec![0xFF; 4 * words]).map_err(|e| e.to_string())?;
-    let bindings = [&[(0, whole(buffer))], more].concat();
+    let bindings = vec![(0, whole(buffer))];
     let run = gpu.launch(&Launch { pipeline, groups: [1, 1, 1], threads: 1, bindings }, 1);
     let bytes = run.and_then(|_| gpu.read(buffer));
     gpu.free(buffer);

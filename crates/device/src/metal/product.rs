@@ -4,13 +4,15 @@ use super::element::Element;
 use super::gpu::{Binding, Buffer, HostTensor, Launch, Pipeline};
 use super::operation::{Operation, Scope};
 use super::place::Placed;
-use super::text::{Kernel, Placement};
+use super::text::{Finish, Kernel, Placement};
 use super::triples::Types;
 use rigel_numerics::{Shape, Triple};
 
 /// A path: a way in which a product uses the GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Path {
+    /// One thread an element.
+    Scalar,
     /// Plain threadgroup tiles.
     Tiled,
     /// `simdgroup_matrix`.
@@ -25,11 +27,13 @@ pub enum Path {
 
 impl Path {
     /// Every path, the dullest first.
-    pub const ALL: [Path; 5] = [Path::Tiled, Path::SimdGroup, Path::Inline, Path::Cooperative, Path::Handle];
+    pub const ALL: [Path; 6] =
+        [Path::Scalar, Path::Tiled, Path::SimdGroup, Path::Inline, Path::Cooperative, Path::Handle];
 
     /// As in files and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
+            Path::Scalar => "scalar",
             Path::Tiled => "tiled",
             Path::SimdGroup => "simdgroup_matrix",
             Path::Inline => "matmul2d",
@@ -47,7 +51,7 @@ impl Path {
     pub fn takes(self, types: Types) -> bool {
         let is_float = |e| matches!(e, Element::Float | Element::Half | Element::Bfloat);
         match self {
-            Path::Tiled => !types.has_format() && types.left == types.right,
+            Path::Scalar | Path::Tiled => !types.has_format() && types.left == types.right,
             Path::SimdGroup => {
                 [types.left, types.right, types.dest].into_iter().all(is_float) && types.left == types.right
             }
@@ -55,9 +59,15 @@ impl Path {
         }
     }
 
+    /// Whether its kernel can add a bias to its sums and apply GELU to them before it stores them.
+    pub fn finishes(self, types: Types) -> bool {
+        matches!(self, Path::SimdGroup | Path::Cooperative) && types.dest == Element::Float
+    }
+
     /// Launch tiles to try, best guess first. The study's sample tile is 64 × 32 over four SIMD-groups.
     pub const fn tiles(self) -> &'static [&'static str] {
         match self {
+            Path::Scalar => &["16x16", "8x8"],
             Path::Tiled => &["16x16", "8x8", "32x32"],
             Path::SimdGroup => &["32x64s4", "32x32s2", "16x32s2", "64x64s4"],
             Path::Inline | Path::Cooperative | Path::Handle => {
@@ -87,7 +97,7 @@ impl Product {
         let types = types_of(triple).ok_or_else(|| format!("Metal has no element types for {triple}"))?;
         let plain = Operation::new(types, 1, 1);
         let read = match path {
-            Path::Tiled => plain.with_tile(&format!("{tile}t")).filter(|o| o.m == o.n && o.step == 0),
+            Path::Scalar | Path::Tiled => plain.with_tile(&format!("{tile}t")).filter(|o| o.m == o.n && o.step == 0),
             _ => plain.with_tile(tile),
         };
         let operation = read.ok_or_else(|| {
@@ -101,8 +111,20 @@ impl Product {
     /// # Errors
     /// A tile that does not split over the SIMD-groups.
     pub fn kernel(&self) -> Result<(Kernel, &'static str), String> {
+        self.finished(Finish::None)
+    }
+
+    /// The kernel that also does this to its sums, and its entry.
+    ///
+    /// # Errors
+    /// A path whose kernel does not, or a tile that does not split over the SIMD-groups.
+    pub fn finished(&self, finish: Finish) -> Result<(Kernel, &'static str), String> {
         let o = &self.operation;
+        if finish != Finish::None && !self.path.finishes(o.types) {
+            return Err(format!("the kernel of {} only multiplies", self.path.name()));
+        }
         Ok(match self.path {
+            Path::Scalar => (Kernel::Scalar { types: o.types, tile: o.m }, "scalar"),
             Path::Tiled => (Kernel::Tiled { types: o.types, tile: o.m }, "tiled"),
             Path::SimdGroup => {
                 let Scope::SimdGroups(groups) = o.scope else {
@@ -112,12 +134,15 @@ impl Product {
                     return Err(format!("tile {o} does not split into matrices of 8 × 8 over {groups} SIMD-groups"));
                 }
                 let owned = (o.m / 8, o.n / (8 * groups));
-                (Kernel::SimdGroup { types: o.types, owned, groups, fused: false }, "simdgroup_gemm")
+                (Kernel::SimdGroup { types: o.types, owned, groups, finish }, "simdgroup_gemm")
             }
             Path::Inline | Path::Cooperative | Path::Handle => {
                 let handle = self.path == Path::Handle;
                 let cooperative = self.path == Path::Cooperative;
-                (Kernel::Matmul2d(*o, Placement { handle, cooperative, ..Placement::default() }), "matmul2d_gemm")
+                (
+                    Kernel::Matmul2d(*o, Placement { handle, cooperative, finish, ..Placement::default() }),
+                    "matmul2d_gemm",
+                )
             }
         })
     }
@@ -125,7 +150,7 @@ impl Product {
     /// One launch over the whole product.
     pub fn launch(&self, pipeline: Pipeline, placed: &Placed, [a, b, c]: [Buffer; 3]) -> Launch {
         let o = &self.operation;
-        let threads = if self.path == Path::Tiled { o.m * o.m } else { o.scope.threads() };
+        let threads = if matches!(self.path, Path::Scalar | Path::Tiled) { o.m * o.m } else { o.scope.threads() };
         let Shape { m, n, .. } = self.shape;
         let groups = [(n as u32).div_ceil(o.n), (m as u32).div_ceil(o.m), 1];
         let operands = if self.path == Path::Handle { self.tensors(placed, [a, b, c]) } else { [a, b, c].map(whole) };

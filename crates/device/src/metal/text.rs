@@ -4,10 +4,22 @@
 //! macros. The text is what is compiled at run time on a Mac and what the tests compile for this processor.
 
 use super::element::Element;
-use super::level::Language;
+use super::level::{Language, Sdk};
 use super::operation::{Mode, Operation, Scope};
 use super::triples::Types;
 use std::fmt::Write;
+
+/// What a kernel that multiplies does with its sums before it stores them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Finish {
+    /// Nothing.
+    #[default]
+    None,
+    /// It adds a bias.
+    Bias,
+    /// It adds a bias and applies GELU.
+    BiasGelu,
+}
 
 /// Where the operands and the sum of a `matmul2d` product live, and what is done besides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -16,8 +28,8 @@ pub struct Placement {
     pub handle: bool,
     /// The sum is kept in a cooperative tensor until the end.
     pub cooperative: bool,
-    /// Bias and GELU before the store; needs `cooperative`.
-    pub fused: bool,
+    /// What is done before the store; needs `cooperative`.
+    pub finish: Finish,
     /// Scale planes on the left and on the right.
     pub scaled: (bool, bool),
 }
@@ -31,6 +43,29 @@ pub enum Kernel {
         element: Element,
         /// Independent sums of a thread.
         chains: u32,
+    },
+    /// The loop of `simdgroup_matrix`, without memory: `ceiling`.
+    CeilingSimdGroup {
+        /// Element types.
+        types: Types,
+        /// Independent sums of a SIMD-group.
+        chains: u32,
+    },
+    /// The loop of `matmul2d`, without traffic to memory: `ceiling`.
+    CeilingMatmul2d {
+        /// One SIMD-group's operation.
+        operation: Operation,
+        /// Whether inputs are cooperative tensors.
+        fragments: bool,
+        /// Independent sums of a SIMD-group.
+        chains: u32,
+    },
+    /// One thread an element, nothing shared: `scalar`.
+    Scalar {
+        /// Element types.
+        types: Types,
+        /// Rows and columns of a threadgroup.
+        tile: u32,
     },
     /// Threadgroup tiles without a matrix instruction: `tiled`.
     Tiled {
@@ -47,24 +82,54 @@ pub enum Kernel {
         owned: (u32, u32),
         /// SIMD-groups, side by side.
         groups: u32,
-        /// Bias and GELU before the store.
-        fused: bool,
+        /// What is done before the store.
+        finish: Finish,
     },
     /// `matmul2d` over whole matrices: `matmul2d_gemm`.
     Matmul2d(Operation, Placement),
+    /// Attention without the matrix path: `attention_scalar`.
+    AttentionScalar {
+        /// Of Q, K and V, and of O.
+        types: (Element, Element),
+        /// Columns of Q.
+        head: u32,
+    },
+    /// Attention by `matmul2d`: `attention_matmul2d`.
+    AttentionMatmul2d {
+        /// Of Q, K and V, and of O.
+        types: (Element, Element),
+        /// Columns of Q.
+        head: u32,
+        /// Rows of Q of a SIMD-group.
+        rows: u32,
+        /// Keys that it meets at a time.
+        keys: u32,
+    },
+    /// Softmax over rows of scores in float: `softmax`.
+    Softmax(Element),
     /// One `matmul2d` a SIMD-group: `unit_tile`, and `unit_fragment` where both inputs can be cooperative.
-    UnitMatmul2d(Operation),
+    UnitMatmul2d(Operation, bool),
     /// One `simdgroup_multiply_accumulate` a SIMD-group: `unit_tile`, `unit_fragment`, `matrix_layout`.
     UnitSimdGroup(Types),
     /// What the device says of its cooperative tensors: `layout`.
-    Layout(Operation),
-    /// Bias and GELU in place: `bias_gelu`.
-    BiasGelu(Element),
+    Layout(Operation, bool),
+    /// GELU in place: `gelu`.
+    Gelu(Element),
     /// What a slice is: `slices`.
     Slices(Element),
     /// Language version and oldest system: `versions`.
     Versions,
 }
+
+/// Elements of an 8 × 8 matrix that a lane holds.
+pub const MATRIX_SLOTS: u32 = 2;
+
+/// Elements of a tile that a lane's memory has room for in the loop of `matmul2d`: twice as many as each lane holds where all hold
+/// the same.
+pub const TENSOR_SLOTS: u32 = 32;
+
+/// Threads of a threadgroup of the attention that leaves the matrix path.
+pub const ATTENTION_THREADS: u32 = 64;
 
 /// A text to compile and the language to compile it in.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -78,31 +143,49 @@ pub struct Source {
 }
 
 /// Every kernel file, by name.
-pub const FILES: [(&str, &str); 10] = [
+pub const FILES: [(&str, &str); 16] = [
     ("roofline.metal", include_str!("kernels/roofline.metal")),
+    ("ceiling_simdgroup.metal", include_str!("kernels/ceiling_simdgroup.metal")),
+    ("ceiling_matmul2d.metal", include_str!("kernels/ceiling_matmul2d.metal")),
+    ("scalar.metal", include_str!("kernels/scalar.metal")),
     ("tiled.metal", include_str!("kernels/tiled.metal")),
     ("simdgroup.metal", include_str!("kernels/simdgroup.metal")),
     ("matmul2d.metal", include_str!("kernels/matmul2d.metal")),
     ("unit_matmul2d.metal", include_str!("kernels/unit_matmul2d.metal")),
     ("unit_simdgroup.metal", include_str!("kernels/unit_simdgroup.metal")),
     ("layout.metal", include_str!("kernels/layout.metal")),
-    ("bias_gelu.metal", include_str!("kernels/bias_gelu.metal")),
+    ("gelu.metal", include_str!("kernels/gelu.metal")),
+    ("attention_scalar.metal", include_str!("kernels/attention_scalar.metal")),
+    ("attention_matmul2d.metal", include_str!("kernels/attention_matmul2d.metal")),
+    ("softmax.metal", include_str!("kernels/softmax.metal")),
     ("slices.metal", include_str!("kernels/slices.metal")),
     ("versions.metal", include_str!("kernels/versions.metal")),
 ];
+
+/// FNV-1a over the kernel files. Identity, not authenticity.
+pub fn digest() -> u64 {
+    let bytes = FILES.iter().flat_map(|(name, text)| name.bytes().chain(text.bytes()));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
 
 impl Kernel {
     /// Name of its file.
     pub const fn file(&self) -> &'static str {
         match self {
             Kernel::Roofline { .. } => "roofline.metal",
+            Kernel::CeilingSimdGroup { .. } => "ceiling_simdgroup.metal",
+            Kernel::CeilingMatmul2d { .. } => "ceiling_matmul2d.metal",
+            Kernel::Scalar { .. } => "scalar.metal",
             Kernel::Tiled { .. } => "tiled.metal",
             Kernel::SimdGroup { .. } => "simdgroup.metal",
             Kernel::Matmul2d(..) => "matmul2d.metal",
             Kernel::UnitMatmul2d(..) => "unit_matmul2d.metal",
             Kernel::UnitSimdGroup(..) => "unit_simdgroup.metal",
             Kernel::Layout(..) => "layout.metal",
-            Kernel::BiasGelu(..) => "bias_gelu.metal",
+            Kernel::Gelu(..) => "gelu.metal",
+            Kernel::AttentionScalar { .. } => "attention_scalar.metal",
+            Kernel::AttentionMatmul2d { .. } => "attention_matmul2d.metal",
+            Kernel::Softmax(..) => "softmax.metal",
             Kernel::Slices(..) => "slices.metal",
             Kernel::Versions => "versions.metal",
         }
@@ -121,10 +204,11 @@ impl Kernel {
             Kernel::Matmul2d(operation, placement) if placement.scaled != (false, false) => {
                 operation.types.language().max(Language::V4_1)
             }
-            Kernel::Matmul2d(operation, _) | Kernel::UnitMatmul2d(operation) | Kernel::Layout(operation) => {
-                operation.types.language()
-            }
-            Kernel::Slices(_) => Language::V4_0,
+            Kernel::Matmul2d(operation, _)
+            | Kernel::UnitMatmul2d(operation, _)
+            | Kernel::Layout(operation, _)
+            | Kernel::CeilingMatmul2d { operation, .. } => operation.types.language(),
+            Kernel::Slices(_) | Kernel::AttentionMatmul2d { .. } => Language::V4_0,
             _ => Language::V3_1,
         }
     }
@@ -136,35 +220,57 @@ impl Kernel {
                 c.set("ELEMENT", element.spelled());
                 c.set("CHAINS", chains);
             }
-            Kernel::Tiled { types, tile } => {
+            Kernel::CeilingSimdGroup { types, chains } => {
+                c.types(types);
+                c.set("CHAINS", chains);
+                c.set("SLOTS", MATRIX_SLOTS);
+            }
+            Kernel::CeilingMatmul2d { operation, fragments, chains } => {
+                c.operation(&operation);
+                c.set("FRAGMENTS", u8::from(fragments));
+                c.set("CHAINS", chains);
+                c.set("SLOTS", TENSOR_SLOTS);
+                c.set("EACH(X)", (0..chains).map(|i| format!("X({i}) ")).collect::<String>());
+            }
+            Kernel::Scalar { types, tile } | Kernel::Tiled { types, tile } => {
                 c.types(types);
                 c.set("TILE", tile);
                 c.set("ACCUMULATE", accumulator(types).spelled());
                 let by = if types.dest.is_integer() { "((x) * (y) + (z))" } else { "fma(x, y, z)" };
                 c.set("MULTIPLY_ADD(x, y, z)", by);
             }
-            Kernel::SimdGroup { types, owned: (rows, columns), groups, fused } => {
+            Kernel::SimdGroup { types, owned: (rows, columns), groups, finish } => {
                 c.types(types);
                 c.set("ACCUMULATE", accumulator(types).spelled());
                 c.set("ROWS", rows);
                 c.set("COLUMNS", columns);
                 c.set("GROUPS", groups);
-                c.set("FUSED", u8::from(fused));
+                c.finish(finish);
             }
             Kernel::Matmul2d(operation, placement) => {
                 c.operation(&operation);
                 c.set("HANDLE", u8::from(placement.handle));
                 c.set("COOPERATIVE", u8::from(placement.cooperative));
-                c.set("FUSED", u8::from(placement.fused));
+                c.finish(placement.finish);
                 c.set("SCALED_LEFT", u8::from(placement.scaled.0));
                 c.set("SCALED_RIGHT", u8::from(placement.scaled.1));
             }
-            Kernel::UnitMatmul2d(operation) | Kernel::Layout(operation) => {
+            Kernel::UnitMatmul2d(operation, fragments) | Kernel::Layout(operation, fragments) => {
                 c.operation(&operation);
-                c.set("FRAGMENTS", u8::from(has_fragments(&operation)));
+                c.set("FRAGMENTS", u8::from(fragments));
             }
             Kernel::UnitSimdGroup(types) => c.types(types),
-            Kernel::BiasGelu(element) => c.set("DEST", element.spelled()),
+            Kernel::AttentionScalar { types, head } => {
+                c.attention(types, head);
+                c.set("THREADS", ATTENTION_THREADS);
+            }
+            Kernel::AttentionMatmul2d { types, head, rows, keys } => {
+                c.attention(types, head);
+                c.set("ROWS", rows);
+                c.set("KEYS", keys);
+            }
+            Kernel::Softmax(element) => c.set("INPUT", element.spelled()),
+            Kernel::Gelu(element) => c.set("DEST", element.spelled()),
             Kernel::Slices(element) => c.set("LEFT", element.spelled()),
             Kernel::Versions => {}
         }
@@ -172,10 +278,11 @@ impl Kernel {
     }
 }
 
-/// Whether both inputs of an operation can be cooperative tensors: one SIMD-group, no format type, extents of 16 or 32.
-pub fn has_fragments(operation: &Operation) -> bool {
+/// Whether both inputs of an operation can be cooperative tensors under a header: one SIMD-group, no format type, extents of 16 or 32.
+pub fn has_fragments(operation: &Operation, sdk: Sdk) -> bool {
     let extents = [operation.m, operation.n, operation.step];
-    operation.scope == Scope::SimdGroups(1)
+    sdk.has_inputs()
+        && operation.scope == Scope::SimdGroups(1)
         && !operation.types.has_format()
         && extents.iter().all(|e| matches!(e, 16 | 32))
         && extents.contains(&32)
@@ -205,6 +312,17 @@ impl Constants {
             self.set(&format!("{name}_DATA"), element.data());
             self.set(&format!("{name}_BITS"), element.bits());
         }
+    }
+
+    fn attention(&mut self, (input, output): (Element, Element), head: u32) {
+        self.set("INPUT", input.spelled());
+        self.set("OUTPUT", output.spelled());
+        self.set("HEAD", head);
+    }
+
+    fn finish(&mut self, finish: Finish) {
+        self.set("BIAS", u8::from(finish != Finish::None));
+        self.set("GELU", u8::from(finish == Finish::BiasGelu));
     }
 
     fn operation(&mut self, operation: &Operation) {

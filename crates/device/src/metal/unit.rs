@@ -4,7 +4,7 @@
 //! cooperative tensors, or the two elements of a `simdgroup_matrix`, written and read one by one.
 
 use super::gpu::{Binding, Buffer, Gpu, Launch, Pipeline};
-use super::level::Language;
+use super::level::{Language, Sdk};
 use super::operation::{Mode, Operation, Scope};
 use super::product::{triple_of, whole};
 use super::text::{Kernel, has_fragments};
@@ -50,10 +50,10 @@ impl Instruction {
         }
     }
 
-    /// Its kernel.
-    pub fn kernel(&self) -> Kernel {
+    /// Its kernel under a header.
+    pub fn kernel(&self, sdk: Sdk) -> Kernel {
         match self {
-            Instruction::Matmul2d(operation) => Kernel::UnitMatmul2d(*operation),
+            Instruction::Matmul2d(operation) => Kernel::UnitMatmul2d(*operation, has_fragments(operation, sdk)),
             Instruction::SimdGroup(types) => Kernel::UnitSimdGroup(*types),
         }
     }
@@ -74,7 +74,7 @@ impl Instruction {
     }
 
     /// Every unit of a header's table that has a type triple.
-    pub fn all(sdk: super::level::Sdk) -> Vec<Instruction> {
+    pub fn all(sdk: Sdk) -> Vec<Instruction> {
         use super::element::Element::*;
         let simd = [(Half, Float), (Half, Half), (Bfloat, Float), (Bfloat, Bfloat), (Float, Float)];
         let simd = simd.map(|(x, d)| Instruction::SimdGroup(Types::new(x, x, d)));
@@ -87,6 +87,17 @@ impl Instruction {
         };
         let listed = listed.map(|(_, types)| Instruction::matmul2d(types, tile));
         simd.into_iter().chain(listed).chain([relaxed]).collect()
+    }
+
+    /// Slots of a lane of each operand where registers can be reached under a header: an equal share for each of the lanes, which the
+    /// device is asked about when the unit is opened.
+    pub fn share(&self, sdk: Sdk) -> Option<[usize; 3]> {
+        let Shape { m, n, k } = self.shape();
+        let reached = match self {
+            Instruction::SimdGroup(_) => true,
+            Instruction::Matmul2d(o) => has_fragments(o, sdk),
+        };
+        reached.then_some([m * k / LANES, k * n / LANES, m * n / LANES])
     }
 
     /// What it declares, with `slots` of a lane where they are known.
@@ -123,13 +134,14 @@ impl<G: Gpu> MetalUnit<G> {
     pub fn new(gpu: &Rc<RefCell<G>>, instruction: &Instruction) -> Result<MetalUnit<G>, Absent> {
         let absent = |words: String| Absent(format!("{}: {words}", instruction.name()));
         let mut device = gpu.borrow_mut();
-        let kernel = instruction.kernel();
+        let sdk = device.sdk().unwrap_or(Sdk::V26_1);
+        let kernel = instruction.kernel(sdk);
         let language = device.sdk().map_or(Language::V3_2, |sdk| sdk.language()).max(kernel.language());
         let library = device.compile(&kernel.source(language)).map_err(|e| absent(e.to_string()))?;
         let tile = device.pipeline(library, "unit_tile").map_err(|e| absent(e.to_string()))?;
         let slots = match instruction {
             Instruction::SimdGroup(_) => Some([2, 2, 2]),
-            Instruction::Matmul2d(o) if has_fragments(o) => {
+            Instruction::Matmul2d(o) if has_fragments(o, sdk) => {
                 let told = super::layout::told(&mut *device, o).map_err(absent)?;
                 Some(told.capacities())
             }

@@ -237,6 +237,10 @@ fn triple(key: &str, t: &PlantedTriple) -> Checked {
         within(format!("{key}.epilogue.pass_rate"), epilogue.pass_rate, 1.0, MOST)?;
         within(format!("{key}.epilogue.fused_share"), epilogue.fused_share, 0.0, 1e3)?;
     }
+    if let Some(attention) = &t.attention {
+        within(format!("{key}.attention.pass_rate"), attention.pass_rate, 1.0, MOST)?;
+        within(format!("{key}.attention.fused_share"), attention.fused_share, 0.0, 1e3)?;
+    }
     if let Some(stated) = &t.stated {
         within(
             format!("{key}.stated.operations_per_cycle_per_core"),

@@ -3,7 +3,7 @@
 use super::ceiling::SimCeiling;
 use super::conversion::SimConversion;
 use super::conversion_truth::PlantedConversion;
-use super::gemm::SimGemm;
+use super::gemm::{Asked, SimGemm};
 use super::random::key;
 use super::truth::Truth;
 use super::unit::SimUnit;
@@ -97,7 +97,7 @@ impl Device for SimDevice {
     }
 
     fn compile(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal> {
-        Ok(Box::new(SimGemm::compile(self.world.clone(), spec, None)?))
+        Ok(Box::new(SimGemm::compile(self.world.clone(), spec, Asked::Product)?))
     }
 
     fn epilogues(&self, path: &str, triple: Triple) -> Vec<Epilogue> {
@@ -110,7 +110,20 @@ impl Device for SimDevice {
     }
 
     fn compile_with(&mut self, spec: &GemmSpec, epilogue: Epilogue) -> Result<Box<dyn Gemm>, Refusal> {
-        Ok(Box::new(SimGemm::compile(self.world.clone(), spec, Some(epilogue))?))
+        Ok(Box::new(SimGemm::compile(self.world.clone(), spec, Asked::Finished(epilogue))?))
+    }
+
+    fn attention_tiles(&self, path: &str, triple: Triple, fused: bool) -> Vec<String> {
+        let has = {
+            let world = self.world.borrow();
+            let planted = world.truth.find(path, triple).and_then(|found| found.triple.attention);
+            planted.is_some_and(|planted| fused || !planted.fused_only)
+        };
+        if has { self.tiles(path, triple) } else { Vec::new() }
+    }
+
+    fn compile_attention(&mut self, spec: &GemmSpec, fused: bool) -> Result<Box<dyn Gemm>, Refusal> {
+        Ok(Box::new(SimGemm::compile(self.world.clone(), spec, Asked::Attention { fused })?))
     }
 
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal> {

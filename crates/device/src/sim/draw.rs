@@ -110,6 +110,7 @@ fn triple(triple: Triple, rate: f64) -> PlantedTriple {
         arithmetic: super::arithmetic::Arithmetic::Exact,
         stated: None,
         epilogue: None,
+        attention: None,
         ceiling: Some(PlantedCeiling {
             rate: rate / 0.9,
             operations: 1 << 30,

@@ -7,20 +7,53 @@ use super::truth::PlantedTriple;
 use super::world::{Shared, World};
 use super::wrong::{Spoiled, poisoned};
 use crate::contract::{Cache, Epilogue, Fault, Gemm, GemmSpec, Refusal, Rung, Sample};
-use rigel_numerics::{Format, Matrix};
+use rigel_numerics::{Calculation, Format, Matrix};
 use std::rc::Rc;
 
 /// A compiled product of a software device.
 pub struct SimGemm {
     world: Shared,
     spec: GemmSpec,
-    epilogue: Option<Epilogue>,
+    asked: Asked,
     planted: PlantedTriple,
     faults: Vec<PlantedFault>,
     timeline: Timeline,
     bound: Option<Bound>,
     /// Repetitions done.
     done: u64,
+}
+
+/// What is computed of the operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// Their product.
+    Product,
+    /// A product with an epilogue.
+    Finished(Epilogue),
+    /// An attention.
+    Attention {
+        /// In one kernel.
+        fused: bool,
+    },
+}
+
+impl Asked {
+    fn calculation(self) -> Calculation {
+        match self {
+            Asked::Product => Calculation::Product,
+            Asked::Finished(epilogue) => Calculation::Finished(epilogue.activation),
+            Asked::Attention { .. } => Calculation::Attention,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Asked::Product => "",
+            Asked::Finished(_) => " that has an epilogue",
+            Asked::Attention { fused: true } => " that has a fused attention",
+            Asked::Attention { fused: false } => " that has a decomposed attention",
+        }
+    }
 }
 
 struct Bound {
@@ -31,16 +64,17 @@ struct Bound {
 }
 
 impl SimGemm {
-    /// Compiles a product with or without an epilogue, or refuses as planted.
-    pub fn compile(world: Shared, spec: &GemmSpec, epilogue: Option<Epilogue>) -> Result<Self, Refusal> {
+    /// Compiles what is asked, or refuses as planted.
+    pub fn compile(world: Shared, spec: &GemmSpec, asked: Asked) -> Result<Self, Refusal> {
         let refused = |diagnostic: String| Refusal { rung: Rung::Compile, diagnostic };
         let (truth, process) = {
             let world = world.borrow();
             (world.truth.clone(), world.process)
         };
-        let timeline = match epilogue {
-            None => truth.timeline(spec, process),
-            Some(epilogue) => truth.epilogue_timeline(spec, epilogue, process),
+        let timeline = match asked {
+            Asked::Product => truth.timeline(spec, process),
+            Asked::Finished(epilogue) => truth.epilogue_timeline(spec, epilogue, process),
+            Asked::Attention { fused } => truth.attention_timeline(spec, fused, process),
         };
         let (Some(found), Some(timeline)) = (truth.find(&spec.path, spec.triple), timeline) else {
             return Err(refused(format!(
@@ -49,7 +83,7 @@ impl SimGemm {
                 spec.path,
                 spec.triple,
                 spec.tile,
-                if epilogue.is_some() { " that has an epilogue" } else { "" }
+                asked.words()
             )));
         };
         if !found.triple.absent.is_empty() {
@@ -62,7 +96,7 @@ impl SimGemm {
             }
         }
         let planted = found.triple.clone();
-        Ok(SimGemm { world, spec: spec.clone(), epilogue, planted, faults, timeline, bound: None, done: 0 })
+        Ok(SimGemm { world, spec: spec.clone(), asked, planted, faults, timeline, bound: None, done: 0 })
     }
 
     /// Does what is planted for the repetition after `self.done` good ones; the wrong output, if that is its effect.
@@ -126,9 +160,9 @@ impl Gemm for SimGemm {
             (matrix.format, matrix.rows, matrix.cols) == (format, rows, cols)
                 && matrix.bytes.len() == rows * Matrix::row_bytes(format, cols)
         };
-        if !fits(a, triple.a, shape.m, shape.k)
-            || !fits(b, triple.b, shape.k + usize::from(self.epilogue.is_some()), shape.n)
-        {
+        let calculation = self.asked.calculation();
+        let ((rows_a, cols_a), (rows_b, cols_b)) = (calculation.a(shape), calculation.b(shape));
+        if !fits(a, triple.a, rows_a, cols_a) || !fits(b, triple.b, rows_b, cols_b) {
             return Err(Fault::Failed(format!("operands do not fit {triple} at {shape}")));
         }
         let mut world = self.world.borrow_mut();
@@ -137,9 +171,12 @@ impl Gemm for SimGemm {
         if needed as u64 > has {
             return Err(Fault::OutOfMemory(format!("operands and output take {needed} bytes; the device has {has}")));
         }
-        let right = match (self.epilogue, self.planted.epilogue) {
-            (Some(epilogue), Some(planted)) => {
+        let right = match (self.asked, self.planted.epilogue, self.planted.attention) {
+            (Asked::Finished(epilogue), Some(planted), _) => {
                 Rc::new(planted.output(&mut world.products, &self.planted, epilogue, a, b))
+            }
+            (Asked::Attention { fused }, _, Some(planted)) => {
+                Rc::new(planted.output(&self.planted, shape, fused, a, b).map_err(Fault::Failed)?)
             }
             _ => world.products.of(self.planted.arithmetic, triple, a, b),
         };

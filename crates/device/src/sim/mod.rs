@@ -5,6 +5,7 @@
 //! is virtual and its rows are marked `simulated` for ever.
 
 pub mod arithmetic;
+pub mod attention;
 mod ceiling;
 pub mod check;
 pub mod conversion;

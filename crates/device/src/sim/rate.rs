@@ -70,6 +70,16 @@ impl Truth {
         Some(self.series(seconds, found, Some(spec.shape), &cell, process))
     }
 
+    /// The same of an attention; `None` where none is planted.
+    pub fn attention_timeline(&self, spec: &GemmSpec, fused: bool, process: u32) -> Option<Timeline> {
+        let found = self.find(&spec.path, spec.triple)?;
+        let planted = found.triple.attention.filter(|planted| fused || !planted.fused_only)?;
+        let seconds = planted.seconds(found.triple, spec.shape, self.planted_seconds(spec)?, fused);
+        let how = if fused { "fused" } else { "decomposed" };
+        let cell = format!("{how} attention {} {} {} {}", spec.path, spec.triple, spec.shape, spec.tile);
+        Some(self.series(seconds, found, Some(spec.shape), &cell, process))
+    }
+
     /// The samples that a ceiling loop yields in process `process`. `None` when it is not planted.
     pub fn ceiling_timeline(&self, spec: &CeilingSpec, process: u32) -> Option<Timeline> {
         let found = self.find(&spec.path, spec.triple)?;

@@ -5,6 +5,7 @@
 //! operations per second, factors without unit. Every key but those marked required has a default that plants nothing.
 
 use super::arithmetic::Arithmetic;
+use super::attention::PlantedAttention;
 use super::conversion_truth::PlantedConversion;
 use super::epilogue::PlantedEpilogue;
 use super::fault::PlantedFault;
@@ -160,6 +161,9 @@ pub struct PlantedTriple {
     /// What an epilogue behind its products costs; without it there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epilogue: Option<PlantedEpilogue>,
+    /// What an attention of its products costs; without it there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attention: Option<PlantedAttention>,
     /// Its ceiling loop, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<PlantedCeiling>,

@@ -1,25 +1,27 @@
 //! How do the tests run kernels that were written for Apple's GPUs?
 //!
-//! clang 19 or newer compiles the very text that ships against the headers in `include`, which implement the part of the language
-//! that it uses, into a library; a host process (`runtime`) loads it and runs every GPU thread as a fiber. The device that
-//! results is of kind `simulated`: its arithmetic, layouts and rules are planted and say nothing about Apple's hardware.
-//!
-//! Without such a clang the tests say that they were skipped.
+//! On the device in software that `rigel_device::metal::software` is. Without clang 19 or newer the tests say that they were skipped.
 #![allow(dead_code)]
 
-pub mod compiler;
-pub mod glue;
 pub mod lint;
-pub mod planted;
 pub mod products;
 pub mod refusals;
-pub mod simulated;
+
+use rigel_device::metal::level::Sdk;
+use rigel_device::metal::software::compiler::Clang;
+use rigel_device::metal::software::gpu::Simulated;
+use rigel_device::metal::software::planted::Planted;
+use std::path::Path;
+use std::sync::OnceLock;
 
 /// The compiler, or a line that says what was skipped.
-pub fn clang_or_skip() -> Option<&'static compiler::Clang> {
-    let found = compiler::Clang::find();
-    if found.is_none() {
-        println!("skipped: no clang++ of version 19 or newer on PATH nor in RIGEL_CLANG, so no kernel was compiled");
-    }
-    found
+pub fn clang_or_skip() -> Option<&'static Clang> {
+    static FOUND: OnceLock<Result<Clang, String>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| Clang::find(Path::new(env!("CARGO_TARGET_TMPDIR")).join("metal")));
+    found.as_ref().map_err(|why| println!("skipped, no kernel was compiled: {why}")).ok()
+}
+
+/// A device in software.
+pub fn simulated(clang: &'static Clang, sdk: Sdk, planted: Planted) -> Simulated {
+    Simulated::new(clang, sdk, planted).unwrap_or_else(|why| panic!("{why}"))
 }

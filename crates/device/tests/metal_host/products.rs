@@ -1,10 +1,10 @@
 //! Is the product that a kernel gives the product of the very bytes that it took?
 
-use super::simulated::Simulated;
 use rigel_device::metal::element::Element;
 use rigel_device::metal::gemm::MetalGemm;
 use rigel_device::metal::gpu::Gpu;
 use rigel_device::metal::product::Product;
+use rigel_device::metal::software::gpu::Simulated;
 use rigel_device::metal::text::Source;
 use rigel_device::metal::triples::Types;
 use rigel_device::{Cache, Gemm};

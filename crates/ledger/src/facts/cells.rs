@@ -43,6 +43,8 @@ pub(super) struct Index<'a> {
     pub(super) products: BTreeMap<Product<'a>, Vec<Cell<'a>>>,
     /// The same of the probe `fusion`, by what follows the product.
     pub(super) epilogues: BTreeMap<(Product<'a>, Work), Vec<Cell<'a>>>,
+    /// Attentions, by whether they are fused.
+    pub(super) attentions: BTreeMap<(Product<'a>, Work), Vec<Cell<'a>>>,
     /// Paths and triples of which any product or rung came out wrong.
     pub(super) wrong: BTreeSet<Pair<'a>>,
 }
@@ -78,6 +80,8 @@ impl<'a> Index<'a> {
                     let product = Product { path: &row.path, triple: row.triple, shape, recipe, cache: row.cache };
                     if row.probe == Probe::Fusion {
                         index.epilogues.entry((product, work)).or_default().push(cell);
+                    } else if row.probe == Probe::Attention {
+                        index.attentions.entry((product, work)).or_default().push(cell);
                     } else if work == Work::Gemm {
                         index.products.entry(product).or_default().push(cell);
                     }

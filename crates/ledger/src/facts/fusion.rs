@@ -33,39 +33,71 @@ pub(super) fn facts<'a>(index: &'a Index<'a>, evidence: &Evidence<'a>) -> Vec<Fa
     let mut facts = Vec::new();
     let mut gains = Vec::new();
     for ((product, work), own) in &measured {
-        facts.extend(rate(own, *work));
+        facts.extend(rate(Probe::Fusion, own, *work));
         let Some(activation) = work.activation().filter(|_| work.is_fused()) else { continue };
         let Some(side) = &own.side else { continue };
-        let name = format!("fusion.gain.{activation}");
         let rivals = measured
             .iter()
             .filter(|((other, how), _)| same_place(product, other) && *how == Work::of(activation, false));
-        let fastest = rivals
-            .filter_map(|((other, _), rival)| Some((other, rival.side.as_ref()?)))
-            .max_by(|(_, x), (_, y)| speed(x).total_cmp(&speed(y)));
-        let Some((rival, theirs)) = fastest else {
-            let words = "no decomposed product of this shape counts".to_owned();
-            facts.push(own.subject(Probe::Fusion).word(&name, "undecided", words, &side.evidence));
-            continue;
+        let question = Question {
+            probe: Probe::Fusion,
+            name: &format!("fusion.gain.{activation}"),
+            what: "decomposed",
+            among: "product",
+            win: evidence.plan.thresholds.win,
         };
-        let Some(compared) = compare(side, theirs).filter(|compared| compared.same_block) else {
-            let words = format!("not measured in the same block and processes as {} decomposed", rival.path);
-            facts.push(own.subject(Probe::Fusion).word(&name, "undecided", words, &side.evidence));
-            continue;
-        };
-        let comparison = compared.comparison;
-        let word = word(&comparison, evidence.plan.thresholds.win);
-        let words = format!("{word}: over {} decomposed, the fastest; {comparison}", rival.path);
-        let ids: Vec<_> = side.evidence.iter().chain(&theirs.evidence).copied().collect();
-        let value = (comparison.time.value, "");
-        facts.push(own.subject(Probe::Fusion).number(&name, value, comparison.time.interval, words, &ids));
-        gains.push(Gain { product: *product, activation, comparison });
+        let (fact, comparison) = question.over_fastest(own, side, rivals.map(|(_, rival)| rival));
+        facts.push(fact);
+        gains.extend(comparison.map(|comparison| Gain { product: *product, activation, comparison }));
     }
     facts.extend(crossings(&gains));
     facts
 }
 
-fn same_place(a: &Product<'_>, b: &Product<'_>) -> bool {
+/// What is asked of one way against others of the same shape.
+pub(super) struct Question<'q> {
+    pub(super) probe: Probe,
+    /// Name of the fact.
+    pub(super) name: &'q str,
+    /// How the rivals are called behind their path.
+    pub(super) what: &'q str,
+    /// What they are.
+    pub(super) among: &'q str,
+    /// The plan's threshold of a win.
+    pub(super) win: f64,
+}
+
+impl Question<'_> {
+    /// Time of the fastest rival over that of `own`, and the comparison where there is one.
+    pub(super) fn over_fastest<'m, 'a: 'm>(
+        &self,
+        own: &Measured<'a>,
+        side: &Side<'a>,
+        rivals: impl Iterator<Item = &'m Measured<'a>>,
+    ) -> (FactRow, Option<Comparison>) {
+        let subject = own.subject(self.probe);
+        let (name, what, among) = (self.name, self.what, self.among);
+        let fastest = rivals
+            .filter_map(|rival| Some((rival.product.path, rival.side.as_ref()?)))
+            .max_by(|(_, x), (_, y)| speed(x).total_cmp(&speed(y)));
+        let Some((path, theirs)) = fastest else {
+            let words = format!("no {what} {among} of this shape counts");
+            return (subject.word(name, "undecided", words, &side.evidence), None);
+        };
+        let Some(compared) = compare(side, theirs).filter(|compared| compared.same_block) else {
+            let words = format!("not measured in the same block and processes as {path} {what}");
+            return (subject.word(name, "undecided", words, &side.evidence), None);
+        };
+        let comparison = compared.comparison;
+        let word = word(&comparison, self.win);
+        let words = format!("{word}: over {path} {what}, the fastest; {comparison}");
+        let ids: Vec<_> = side.evidence.iter().chain(&theirs.evidence).copied().collect();
+        let value = (comparison.time.value, "");
+        (subject.number(name, value, comparison.time.interval, words, &ids), Some(comparison))
+    }
+}
+
+pub(super) fn same_place(a: &Product<'_>, b: &Product<'_>) -> bool {
     (a.triple, a.shape, a.recipe, a.cache) == (b.triple, b.shape, b.recipe, b.cache)
 }
 
@@ -73,16 +105,16 @@ fn speed(side: &Side<'_>) -> f64 {
     side.rate().map_or(0.0, |(rate, _)| rate)
 }
 
-/// `fusion.time…`: the time of one product with what follows it.
-fn rate(own: &Measured<'_>, work: Work) -> Option<FactRow> {
+/// `fusion.time…`, `attention.time…`: the time of one product with what follows it, or of one attention.
+pub(super) fn rate(probe: Probe, own: &Measured<'_>, work: Work) -> Option<FactRow> {
     let side = own.side.as_ref()?;
     let (rate, interval) = side.rate()?;
-    let operations = own.product.shape.operations() as f64;
+    let operations = work.calculation().operations(own.product.shape) as f64;
     let us = |rate: f64| operations / rate * 1e6;
-    let name = format!("fusion.time.{}", crate::rows::name_of(&work));
+    let name = format!("{}.time.{}", crate::rows::name_of(&probe), crate::rows::name_of(&work));
     let interval = interval.map(|i| Interval { low: us(i.high), high: us(i.low), ..i });
     let words = format!("{} over {} processes", own.tile_words(), side.points.len());
-    Some(own.subject(Probe::Fusion).number(&name, (us(rate), "us"), interval, words, &side.evidence))
+    Some(own.subject(probe).number(&name, (us(rate), "us"), interval, words, &side.evidence))
 }
 
 fn word(comparison: &Comparison, win: f64) -> String {

@@ -42,6 +42,9 @@
 //! | `fusion.time.fused-tanh` `fusion.time.decomposed-tanh` … | path, triple, shape, recipe, cache | time of a product with what follows it, `us` |
 //! | `fusion.gain.gelu-tanh` `fusion.gain.gelu-erf` | the same | time of the fastest decomposed product over that of the fused one; `win`, `gain`, `no gain` or `undecided` begins the words |
 //! | `fusion.crossing.gelu-tanh` … | path, triple | extent of a cube at which the gain ends, or why there is none |
+//! | `attention.time.fused-attention` `attention.time.decomposed-attention` | the same | time of an attention, `us` |
+//! | `attention.gain` | the same | time of the fastest decomposed attention over that of the fused one; its word begins the words |
+//! | `attention.over_fused` | the same | time of the fastest fused attention of another path over that of this one; its word begins the words |
 //! | `power.idle.METER` `meter.period.METER` | the run | power while nothing runs, `W`; time between updates of a meter, `ms` |
 //! | `power.load.METER` `energy.operation.METER` | path, triple, and shape, recipe, cache of a product | power under a load, `W`; energy of an operation above idle, `pJ` |
 //! | `energy.zeros.METER` | the same, of zeros | energy of an operation on zeros over that on random data |
@@ -53,6 +56,7 @@
 //! A cell that was `wrong` or `mistrusted` in any process enters no fact but the ladder. A cell that crashed in one
 //! process counts in the others. Rates and ratios stand on the medians of whole processes.
 
+mod attention;
 mod bench;
 mod ceilings;
 mod cells;
@@ -146,6 +150,7 @@ pub fn derive(evidence: &Evidence<'_>) -> Vec<FactRow> {
     facts.extend(ladder::facts(&index, evidence, &bench));
     facts.extend(places::facts(&bench, evidence, complete));
     facts.extend(fusion::facts(&index, evidence));
+    facts.extend(attention::facts(&index, evidence));
     facts.extend(power::facts(evidence));
     let parts = missing_parts(evidence.provenance);
     let short = Asked::new(evidence.plan, evidence.provenance).short(evidence.cells);

@@ -5,7 +5,7 @@
 
 use crate::block_name::LEFT_OUT;
 use crate::rows::{CellRow, GateMethod, Work};
-use rigel_numerics::{Shape, random};
+use rigel_numerics::{Calculation, Shape, random};
 use std::collections::BTreeSet;
 
 /// Process index under which climbs and pilots, each alone in its process, draw.
@@ -55,7 +55,9 @@ fn number(text: &str) -> Option<(usize, &str)> {
 /// The elements that a gated product's witness holds besides the worst one; none for other rows.
 pub fn of_row(row: &CellRow) -> BTreeSet<(usize, usize)> {
     let Some(shape) = row.shape.filter(|_| looks_at_elements(row.gate)) else { return BTreeSet::new() };
-    let alone = row.work == Work::Rung || row.block.ends_with(LEFT_OUT);
+    // An element of an attention costs as much as a row of it, so all processes look at the same.
+    let attends = row.work.calculation() == Calculation::Attention;
+    let alone = attends || row.work == Work::Rung || row.block.ends_with(LEFT_OUT);
     witness(shape, tile_of(&row.tile), seed(row.seed, if alone { SOLO } else { row.process }))
 }
 

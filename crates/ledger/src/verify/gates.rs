@@ -19,16 +19,16 @@ pub(super) fn check(run: &Run, witness: &Witness) -> Check {
     let mut order: Vec<usize> = (0..cells.len()).collect();
     // Cells of one product stand side by side, whatever path and process they are from.
     order.sort_by_cached_key(|&i| {
-        (cells[i].triple, cells[i].shape, cells[i].recipe, cells[i].seed, cells[i].work.activation(), i)
+        (cells[i].triple, cells[i].shape, cells[i].recipe, cells[i].seed, cells[i].work.calculation(), i)
     });
     let siblings = Siblings::of(cells);
     let tasks = order.par_chunks(TASK).flat_map_iter(|task| {
-        let (mut sums, mut shared) = (Sums::new(), None);
+        let (mut sums, mut shared) = (Sums::default(), None);
         let mut failures = Vec::new();
         for &i in task {
             let inputs = Inputs::of(&cells[i]);
             if inputs != shared {
-                (sums, shared) = (Sums::new(), inputs);
+                (sums, shared) = (Sums::default(), inputs);
             }
             failures.extend(wrong(run, &cells[i], witness, &siblings, &mut sums).into_iter().map(|what| (i, what)));
         }

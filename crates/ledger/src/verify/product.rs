@@ -3,10 +3,9 @@
 use super::places::{Places, is_worst};
 use crate::gate::{self, Check, Element, Gate, Judgement, Look, PlantedFault, Proof, Suspicious};
 use crate::rows::{CellRow, Outcome, WitnessRow};
-use rigel_numerics::bound;
-use rigel_numerics::epilogue::{self, Activation};
+use rigel_numerics::attention::{self, Head, Line};
 use rigel_numerics::exact::{self, Dot};
-use rigel_numerics::{Format, Operand, Recipe, Shape, Triple};
+use rigel_numerics::{Calculation, Format, Operand, Recipe, Shape, Triple, bound, epilogue};
 use std::collections::HashMap;
 
 /// Everything that the exact sums of a product follow from.
@@ -16,8 +15,7 @@ pub(super) struct Inputs {
     pub(super) recipe: Recipe,
     pub(super) seed: u64,
     pub(super) shape: Shape,
-    /// What follows the product, with the bias below B.
-    pub(super) activation: Option<Activation>,
+    pub(super) calculation: Calculation,
 }
 
 impl Inputs {
@@ -27,7 +25,7 @@ impl Inputs {
             recipe: row.recipe?,
             seed: row.seed,
             shape: row.shape?,
-            activation: row.work.activation(),
+            calculation: row.work.calculation(),
         })
     }
 
@@ -36,20 +34,35 @@ impl Inputs {
     }
 
     /// Both exact sums of an element.
-    fn dot(&self, row: usize, column: usize) -> Option<Dot> {
+    fn dot(&self, row: usize, column: usize, rows: &mut Rows) -> Option<Dot> {
         let Inputs { triple, shape, .. } = *self;
         let terms = (0..shape.k).map(|k| (self.a(row, k), self.b(k, column)));
-        match self.activation {
-            None => exact::dot(triple.a, triple.b, terms).ok(),
-            Some(activation) => epilogue::dot(triple, activation, terms, self.b(shape.k, column)).ok(),
+        match self.calculation {
+            Calculation::Product => exact::dot(triple.a, triple.b, terms).ok(),
+            Calculation::Finished(activation) => epilogue::dot(triple, activation, terms, self.b(shape.k, column)).ok(),
+            Calculation::Attention if row / shape.k < attention::heads(shape) => {
+                let head = rows.heads.entry(row / shape.k).or_insert_with(|| self.head(row));
+                let query: Vec<f64> = (0..shape.n).map(|n| triple.a.decode(self.a(row, n))).collect();
+                rows.lines.entry(row).or_insert_with(|| head.line(triple, shape, &query)).dot(column)
+            }
+            Calculation::Attention => None,
         }
     }
 
+    /// Keys and values of the head that a row is in.
+    fn head(&self, row: usize) -> Head {
+        let Shape { m, k, .. } = self.shape;
+        let of = |first: usize| {
+            move |j: usize, out: &mut [f64]| {
+                out.iter_mut().enumerate().for_each(|(n, x)| *x = self.triple.b.decode(self.b(first + j, n)));
+            }
+        };
+        let first = row / k * k;
+        Head::new(self.shape, of(first), of(m + first))
+    }
+
     fn tolerance(&self) -> bound::Tolerance {
-        match self.activation {
-            None => bound::tolerance(self.triple, self.shape.k, self.recipe),
-            Some(_) => epilogue::tolerance(self.triple, self.shape.k),
-        }
+        self.calculation.tolerance(self.triple, self.shape, self.recipe)
     }
 
     fn b(&self, k: usize, column: usize) -> u64 {
@@ -58,7 +71,18 @@ impl Inputs {
 }
 
 /// Exact sums of elements that were asked for before.
-pub(super) type Sums = HashMap<(u32, u32), Option<Dot>>;
+#[derive(Default)]
+pub(super) struct Sums {
+    dots: HashMap<(u32, u32), Option<Dot>>,
+    rows: Rows,
+}
+
+/// What whole rows of an attention share.
+#[derive(Default)]
+struct Rows {
+    heads: HashMap<usize, Head>,
+    lines: HashMap<usize, Line>,
+}
 
 /// Gate columns as they follow from the witness.
 pub(super) struct Recomputed {
@@ -75,6 +99,11 @@ pub(super) struct Recomputed {
 /// What keeps a witness from being computed again, if anything does.
 pub(super) fn unusable(inputs: &Inputs, witness: &[WitnessRow]) -> Option<String> {
     let Inputs { triple, recipe, shape, .. } = *inputs;
+    if inputs.calculation == Calculation::Attention
+        && let Some(why) = attention::misfit(shape)
+    {
+        return Some(why);
+    }
     for format in [triple.a, triple.b] {
         if let Err(error) = recipe.supports(format) {
             return Some(error.to_string());
@@ -99,7 +128,8 @@ pub(super) fn recompute(inputs: &Inputs, witness: &[WitnessRow], places: &Places
     let mut other = Look::new(triple, tolerance);
     for row in witness {
         let (r, c) = (row.row as usize, row.column as usize);
-        let dot = sums.entry((row.row, row.column)).or_insert_with(|| inputs.dot(r, c));
+        let Sums { dots, rows } = sums;
+        let dot = dots.entry((row.row, row.column)).or_insert_with(|| inputs.dot(r, c, rows));
         let part = if places.prescribes(row) { &mut prescribed } else { &mut other };
         for look in [&mut look, part] {
             look.take(Element { row: r, column: c }, row.bits.code, dot.as_ref());
@@ -109,8 +139,8 @@ pub(super) fn recompute(inputs: &Inputs, witness: &[WitnessRow], places: &Places
         let codes: Vec<(u32, u32, u64)> = witness.iter().map(|row| (row.row, row.column, row.bits.code)).collect();
         gate::operands_cut(triple, tolerance, &codes, |r, k| inputs.a(r, k), |k, c| inputs.b(k, c), k)
     };
-    // Behind an activation no cut of the operands is looked for.
-    let plain = !triple.is_integer() && inputs.activation.is_none();
+    // Behind an activation or in an attention no cut of the operands is looked for.
+    let plain = !triple.is_integer() && inputs.calculation == Calculation::Product;
     let operands = if look.is_outside() && plain { cut() } else { None };
     let has_other = witness.iter().any(|row| !places.prescribes(row));
     let worst = match (other.worst().filter(|_| has_other), prescribed.worst()) {

@@ -29,7 +29,9 @@ pub(super) fn check(run: &Run, samples: &Samples) -> Check {
 fn derived(row: &CellRow, samples: &Samples, loops: &HashMap<CellId, u64>, sampling: &Sampling) -> CellRow {
     let mut derived = row.clone();
     derived.operations = match (row.work, row.shape) {
-        (work, Some(shape)) if work.is_product() && row.repetitions.is_some() => Some(shape.operations()),
+        (work, Some(shape)) if work.is_product() && row.repetitions.is_some() => {
+            Some(work.calculation().operations(shape))
+        }
         (Work::Ceiling, _) if row.repetitions.is_some() => loops.get(&row.cell).copied(),
         _ => None,
     };

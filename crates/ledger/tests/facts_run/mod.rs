@@ -134,6 +134,7 @@ pub fn plan() -> Plan {
         },
         units: None,
         fusion: None,
+        attention: None,
         power: None,
         ..Plan::planted("golden")
     }

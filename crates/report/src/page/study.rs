@@ -67,6 +67,8 @@ fn counterparts(reading: &Reading<'_>) -> String {
     };
     let older = counts("simdgroup_matrix", half, None) && counts("tiled", half, None);
     let layouts = source.facts.iter().any(|fact| fact.name == "layout" && fact.path.starts_with("matmul2d"));
+    let fused =
+        source.facts.iter().any(|fact| fact.name.starts_with("fusion.gain.") && fact.path.starts_with("matmul2d"));
     let rows = [
         (
             "clock states of f16 at 512³",
@@ -77,7 +79,7 @@ fn counterparts(reading: &Reading<'_>) -> String {
         ("fp8 against f16", drawn(counts("matmul2d", "e4m3,e4m3->f32", None), "figure-ratios", "ratios to the match")),
         ("four-way comparison", drawn(older, "figure-ratios", "ratios to the baselines")),
         ("layout of cooperative tensors", drawn(layouts, "units", "layouts of units")),
-        ("gains of fused kernels", "does not exist yet: the probe fusion is not in runs".to_owned()),
+        ("gains of fused kernels", drawn(fused, "figure-gains", "gains of fused kernels")),
     ];
     let mut out = String::from("<h3>Its figures and their counterparts here</h3>\n<dl>\n");
     rows.iter().for_each(|(what, where_)| out.push_str(&format!("<dt>{what}</dt><dd>{where_}</dd>\n")));

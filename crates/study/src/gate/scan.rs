@@ -32,7 +32,7 @@ pub(super) fn scan(inputs: &Inputs, output: &Matrix) -> Vec<(usize, usize)> {
         let allowed = |dot: rigel_numerics::exact::Dot| {
             dot.sum.difference(format, output.get(row, col)) <= inputs.tolerance.allowed(dot.magnitude.to_f64())
         };
-        !inputs.exact(row, col).is_ok_and(allowed)
+        !inputs.exact(row, col).is_some_and(allowed)
     });
     not_finite.into_iter().chain(unwritten).collect()
 }

@@ -5,6 +5,7 @@
 //! asks single instructions also says, in a worker, what is recorded of one.
 
 pub(crate) mod arithmetic;
+mod attention;
 mod clocks;
 mod dispatch;
 mod fusion;
@@ -40,4 +41,5 @@ pub const PROBES: &[ProbeEntry] = &[
     order::ENTRY,
     fusion::ENTRY,
     power::ENTRY,
+    attention::ENTRY,
 ];

@@ -30,10 +30,6 @@ __device__ __forceinline__ void give_turn(int worker) {
 #endif
 }
 
-struct alignas(128) Map {
-  u64 opaque[16];
-};
-
 __device__ __forceinline__ u32 rank_in_cluster() {
   u32 rank;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -48,22 +44,6 @@ __device__ __forceinline__ void synchronise() {
 #endif
 }
 
-__device__ __forceinline__ void make_barrier(u32 at, u32 arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(arrivals) : "memory");
-}
-
-__device__ __forceinline__ void wait(u32 at, u32 parity) {
-  asm volatile(
-      "{\n\t.reg .pred done;\n"
-      "again:\n\t"
-      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n\t"
-      "@!done bra again;\n\t}" ::"r"(at), "r"(parity) : "memory");
-}
-
-__device__ __forceinline__ void expect(u32 at, u32 bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
-}
-
 // Tells the block of this rank in the cluster that a warp is done with a stage.
 __device__ __forceinline__ void release(u32 at, u32 rank) {
 #if CLUSTER > 1
@@ -74,11 +54,6 @@ __device__ __forceinline__ void release(u32 at, u32 rank) {
 #else
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(at) : "memory");
 #endif
-}
-
-__device__ __forceinline__ void fetch(u32 to, const Map& map, int k, int row, u32 barrier) {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-               ::"r"(to), "l"(&map), "r"(k), "r"(row), "r"(barrier) : "memory");
 }
 
 #if CLUSTER > 1

@@ -7,11 +7,12 @@ use crate::contract::{Refusal, Rung};
 use crate::metal::text::Source;
 use objc2::rc::Retained;
 use objc2::runtime::ProtocolObject;
-use objc2_foundation::{NSError, NSString};
+use objc2_foundation::{NSError, NSString, NSURL};
 use objc2_metal::{
     MTLCompileOptions, MTLComputePipelineState, MTLDevice, MTLLanguageVersion, MTLLibrary,
     MTLMathFloatingPointFunctions, MTLMathMode,
 };
+use std::path::Path;
 
 /// A compiled library.
 pub type AppleLibrary = Retained<ProtocolObject<dyn MTLLibrary>>;
@@ -35,6 +36,15 @@ pub fn library(device: &Raw, source: &Source) -> Result<AppleLibrary, Refusal> {
     device
         .newLibraryWithSource_options_error(&NSString::from_str(&source.text), Some(&options))
         .map_err(|e| Refusal { rung: Rung::Compile, diagnostic: words(&e) })
+}
+
+/// Loads a library that was compiled elsewhere.
+///
+/// # Errors
+/// Why it does not load here.
+pub fn load(device: &Raw, file: &Path) -> Result<AppleLibrary, Refusal> {
+    let url = NSURL::fileURLWithPath(&NSString::from_str(&file.to_string_lossy()));
+    device.newLibraryWithURL_error(&url).map_err(|e| Refusal { rung: Rung::Load, diagnostic: words(&e) })
 }
 
 /// Makes a kernel ready.

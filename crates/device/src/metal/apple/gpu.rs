@@ -19,6 +19,7 @@ use objc2::sel;
 use objc2_metal::*;
 use rigel_numerics::Time;
 use std::collections::HashMap;
+use std::path::Path;
 use std::ptr::NonNull;
 
 /// Bytes of the last-level cache: the largest system-level cache of the M series known here, so that cold is cold.
@@ -64,33 +65,33 @@ impl AppleGpu {
         Ok(pipeline)
     }
 
-    fn classic(&self, launch: &Launch, repeats: u32) -> Result<Time, Fault> {
-        let pipeline = self.ready(launch)?;
+    fn classic(&self, chain: &[Launch], repeats: u32) -> Result<Time, Fault> {
         let lost = |what: &str| Fault::DeviceLost(format!("the device gives no {what}"));
+        let pipelines = chain.iter().map(|launch| self.ready(launch)).collect::<Result<Vec<_>, Fault>>()?;
+        let buffers = chain.iter().map(|launch| self.bound(launch)).collect::<Result<Vec<_>, Fault>>()?;
         let commands = self.queue.commandBuffer().ok_or_else(|| lost("command buffer"))?;
+        // A serial encoder: each launch begins after the end of the one before it.
         let encoder = commands.computeCommandEncoder().ok_or_else(|| lost("encoder"))?;
-        encoder.setComputePipelineState(pipeline);
-        for (index, binding) in &launch.bindings {
-            match binding {
-                Binding::Buffer { buffer, offset } => {
-                    let buffer = self.held(*buffer)?;
-                    // SAFETY: kernels stay inside the bytes of their buffers, which outlive the wait below.
-                    unsafe { encoder.setBuffer_offset_atIndex(Some(buffer), *offset as usize, *index as usize) };
+        for repeat in 0..repeats {
+            for ((launch, pipeline), buffers) in chain.iter().zip(&pipelines).zip(&buffers) {
+                // What is set stays set, so a chain of one is set once.
+                if repeat == 0 || chain.len() > 1 {
+                    encoder.setComputePipelineState(pipeline);
+                    for (index, buffer, offset) in buffers {
+                        // SAFETY: kernels stay inside the bytes of their buffers, which outlive the wait below.
+                        unsafe { encoder.setBuffer_offset_atIndex(Some(buffer), *offset as usize, *index as usize) };
+                    }
+                    for (index, binding) in &launch.bindings {
+                        if let Binding::Bytes(bytes) = binding {
+                            let start = NonNull::from(bytes.as_slice()).cast();
+                            // SAFETY: the pointer is to as many bytes as are said; they are copied at once.
+                            unsafe { encoder.setBytes_length_atIndex(start, bytes.len(), *index as usize) };
+                        }
+                    }
                 }
-                Binding::Bytes(bytes) => {
-                    let start = NonNull::from(bytes.as_slice()).cast();
-                    // SAFETY: the pointer is to as many bytes as are said; they are copied at once.
-                    unsafe { encoder.setBytes_length_atIndex(start, bytes.len(), *index as usize) };
-                }
-                Binding::Tensor(_) => {
-                    encoder.endEncoding();
-                    return Err(Fault::Failed("a tensor of the host needs a Metal 4 queue".into()));
-                }
+                let (groups, threads) = extents(launch);
+                encoder.dispatchThreadgroups_threadsPerThreadgroup(groups, threads);
             }
-        }
-        let (groups, threads) = extents(launch);
-        for _ in 0..repeats {
-            encoder.dispatchThreadgroups_threadsPerThreadgroup(groups, threads);
         }
         encoder.endEncoding();
         commands.commit();
@@ -104,52 +105,32 @@ impl AppleGpu {
         Ok(Time::from_seconds(commands.GPUEndTime() - commands.GPUStartTime()))
     }
 
+    /// The buffers of a launch: index, buffer and first byte.
+    fn bound(&self, launch: &Launch) -> Result<Vec<(u32, &AppleBuffer, u64)>, Fault> {
+        let buffer = |(index, binding): &(u32, Binding)| match binding {
+            Binding::Buffer { buffer, offset } => Some(self.held(*buffer).map(|held| (*index, held, *offset))),
+            _ => None,
+        };
+        launch.bindings.iter().filter_map(buffer).collect()
+    }
+
     /// Launches through a Metal 4 queue. Its clock is the difference of two values that the GPU writes into a counter heap.
-    fn metal4(&self, launch: &Launch, repeats: u32) -> Result<Time, Fault> {
+    fn metal4(&self, chain: &[Launch], repeats: u32) -> Result<Time, Fault> {
         if !self.device.respondsToSelector(sel!(newMTL4CommandQueue)) {
             return Err(Fault::Failed("this system has no Metal 4 queues; macOS 26 or newer has".into()));
         }
-        let pipeline = self.ready(launch)?;
         let lost = |what: &str| Fault::DeviceLost(format!("the device gives no {what}"));
         let queue = self.device.newMTL4CommandQueue().ok_or_else(|| lost("Metal 4 queue"))?;
         let allocator = self.device.newCommandAllocator().ok_or_else(|| lost("command allocator"))?;
         let commands = self.device.newCommandBuffer().ok_or_else(|| lost("command buffer"))?;
-        let descriptor = MTL4ArgumentTableDescriptor::new();
-        descriptor.setMaxBufferBindCount(31);
-        let table =
-            self.device.newArgumentTableWithDescriptor_error(&descriptor).map_err(|e| Fault::Failed(words(&e)))?;
         let resident = self
             .device
             .newResidencySetWithDescriptor_error(&MTLResidencySetDescriptor::new())
             .map_err(|e| Fault::Failed(words(&e)))?;
-        // What the table points to must outlive the wait.
-        let mut tensors: Vec<AppleTensor> = Vec::new();
-        let mut blocks: Vec<AppleBuffer> = Vec::new();
-        for (index, binding) in &launch.bindings {
-            let index = *index as usize;
-            match binding {
-                Binding::Buffer { buffer, offset } => {
-                    let buffer = self.held(*buffer)?;
-                    resident.addAllocation(ProtocolObject::from_ref(&**buffer));
-                    // SAFETY: the index is below the table's count, the address inside a buffer that outlives the wait.
-                    unsafe { table.setAddress_atIndex(buffer.gpuAddress() + offset, index) };
-                }
-                Binding::Bytes(bytes) => {
-                    let block = buffers::holding(&self.device, bytes)?;
-                    resident.addAllocation(ProtocolObject::from_ref(&*block));
-                    // SAFETY: as above; the block is kept in `blocks`.
-                    unsafe { table.setAddress_atIndex(block.gpuAddress(), index) };
-                    blocks.push(block);
-                }
-                Binding::Tensor(host) => {
-                    let buffer = self.held(host.buffer)?;
-                    resident.addAllocation(ProtocolObject::from_ref(&**buffer));
-                    let tensor = tensor::over(buffer, host)?;
-                    // SAFETY: as above; the tensor is kept in `tensors`.
-                    unsafe { table.setResource_atBufferIndex(tensor.gpuResourceID(), index) };
-                    tensors.push(tensor);
-                }
-            }
+        // What the tables point to must outlive the wait.
+        let mut bound = Vec::new();
+        for launch in chain {
+            bound.push((self.ready(launch)?, self.table(launch, &resident)?, extents(launch)));
         }
         resident.commit();
         let heap = {
@@ -162,13 +143,20 @@ impl AppleGpu {
         commands.beginCommandBufferWithAllocator(&allocator);
         commands.useResidencySet(&resident);
         let encoder = commands.computeCommandEncoder().ok_or_else(|| lost("encoder"))?;
-        encoder.setComputePipelineState(pipeline);
-        encoder.setArgumentTable(Some(&table));
-        let (groups, threads) = extents(launch);
         // SAFETY: entries 0 and 1 of a heap of two.
         unsafe { encoder.writeTimestampWithGranularity_intoHeap_atIndex(MTL4TimestampGranularity::Precise, &heap, 0) };
         for _ in 0..repeats {
-            encoder.dispatchThreadgroups_threadsPerThreadgroup(groups, threads);
+            for (pipeline, Table { table, .. }, (groups, threads)) in &bound {
+                encoder.setComputePipelineState(pipeline);
+                encoder.setArgumentTable(Some(table));
+                encoder.dispatchThreadgroups_threadsPerThreadgroup(*groups, *threads);
+                // Launches of one encoder run beside each other unless they are told not to.
+                encoder.barrierAfterEncoderStages_beforeEncoderStages_visibilityOptions(
+                    MTLStages::Dispatch,
+                    MTLStages::Dispatch,
+                    MTL4VisibilityOptions::Device,
+                );
+            }
         }
         // SAFETY: as above.
         unsafe { encoder.writeTimestampWithGranularity_intoHeap_atIndex(MTL4TimestampGranularity::Precise, &heap, 1) };
@@ -183,8 +171,44 @@ impl AppleGpu {
         if !event.waitUntilSignaledValue_timeoutMS(1, LONGEST_MS) {
             return Err(Fault::DeviceLost(format!("the GPU did not end within {LONGEST_MS} ms")));
         }
-        drop((tensors, blocks));
+        drop(bound);
         self.between(&heap)
+    }
+
+    /// The argument table of a launch.
+    fn table(&self, launch: &Launch, resident: &ProtocolObject<dyn MTLResidencySet>) -> Result<Table, Fault> {
+        let descriptor = MTL4ArgumentTableDescriptor::new();
+        descriptor.setMaxBufferBindCount(31);
+        let table =
+            self.device.newArgumentTableWithDescriptor_error(&descriptor).map_err(|e| Fault::Failed(words(&e)))?;
+        let (mut tensors, mut blocks) = (Vec::new(), Vec::new());
+        for (index, binding) in &launch.bindings {
+            let index = *index as usize;
+            match binding {
+                Binding::Buffer { buffer, offset } => {
+                    let buffer = self.held(*buffer)?;
+                    resident.addAllocation(ProtocolObject::from_ref(&**buffer));
+                    // SAFETY: the index is below the table's count, the address inside a buffer that outlives the wait.
+                    unsafe { table.setAddress_atIndex(buffer.gpuAddress() + offset, index) };
+                }
+                Binding::Bytes(bytes) => {
+                    let block = buffers::holding(&self.device, bytes)?;
+                    resident.addAllocation(ProtocolObject::from_ref(&*block));
+                    // SAFETY: as above; the block is kept beside the table.
+                    unsafe { table.setAddress_atIndex(block.gpuAddress(), index) };
+                    blocks.push(block);
+                }
+                Binding::Tensor(host) => {
+                    let buffer = self.held(host.buffer)?;
+                    resident.addAllocation(ProtocolObject::from_ref(&**buffer));
+                    let tensor = tensor::over(buffer, host)?;
+                    // SAFETY: as above; the tensor is kept beside the table.
+                    unsafe { table.setResource_atBufferIndex(tensor.gpuResourceID(), index) };
+                    tensors.push(tensor);
+                }
+            }
+        }
+        Ok(Table { table, _tensors: tensors, _blocks: blocks })
     }
 
     fn between(&self, heap: &ProtocolObject<dyn MTL4CounterHeap>) -> Result<Time, Fault> {
@@ -201,6 +225,13 @@ impl AppleGpu {
         }
         Ok(Time::from_seconds((end - start) as f64 / frequency as f64))
     }
+}
+
+/// An argument table and what it points to.
+struct Table {
+    table: Retained<ProtocolObject<dyn MTL4ArgumentTable>>,
+    _tensors: Vec<AppleTensor>,
+    _blocks: Vec<AppleBuffer>,
 }
 
 fn extents(launch: &Launch) -> (MTLSize, MTLSize) {
@@ -223,6 +254,12 @@ impl Gpu for AppleGpu {
 
     fn compile(&mut self, source: &Source) -> Result<Library, Refusal> {
         let library = autoreleasepool(|_| compile::library(&self.device, source))?;
+        self.libraries.push(library);
+        Ok(Library(self.libraries.len() as u32 - 1))
+    }
+
+    fn load(&mut self, file: &Path) -> Result<Library, Refusal> {
+        let library = autoreleasepool(|_| compile::load(&self.device, file))?;
         self.libraries.push(library);
         Ok(Library(self.libraries.len() as u32 - 1))
     }
@@ -250,9 +287,10 @@ impl Gpu for AppleGpu {
         self.buffers.remove(&buffer.0);
     }
 
-    fn launch(&mut self, launch: &Launch, repeats: u32) -> Result<Time, Fault> {
-        let has_tensor = launch.bindings.iter().any(|(_, b)| matches!(b, Binding::Tensor(_)));
-        autoreleasepool(|_| if has_tensor { self.metal4(launch, repeats) } else { self.classic(launch, repeats) })
+    fn chain(&mut self, chain: &[Launch], repeats: u32) -> Result<Time, Fault> {
+        let has_tensor = |launch: &Launch| launch.bindings.iter().any(|(_, b)| matches!(b, Binding::Tensor(_)));
+        let has_tensor = chain.iter().any(has_tensor);
+        autoreleasepool(|_| if has_tensor { self.metal4(chain, repeats) } else { self.classic(chain, repeats) })
     }
 
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>) {

@@ -3,7 +3,7 @@
 use super::Raw;
 use crate::contract::{Description, Kind};
 use crate::metal::level::Sdk;
-use crate::metal::text::FILES;
+use crate::metal::text::digest;
 use objc2_core_foundation::{CFDictionary, CFNumber, CFRetained, CFString};
 use objc2_foundation::NSProcessInfo;
 use objc2_io_kit::{IOObjectRelease, IORegistryEntryCreateCFProperty, IOServiceGetMatchingService, IOServiceMatching};
@@ -60,12 +60,6 @@ pub fn describe(device: &Raw) -> Description {
         clocks: String::new(),
         features,
     }
-}
-
-/// FNV-1a over the kernel files. Identity, not authenticity.
-fn digest() -> u64 {
-    let bytes = FILES.iter().flat_map(|(name, text)| name.bytes().chain(text.bytes()));
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 /// GPU cores, as the driver says.

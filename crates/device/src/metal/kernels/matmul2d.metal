@@ -2,7 +2,7 @@
 //
 // HANDLE says whether the host makes the tensors or the kernel does, COOPERATIVE where the sum is kept, STEP how many k one
 // operation takes (0: as many as there are). A tail of k goes to an operation with dynamic k, because a fixed step
-// reads past the end. FUSED adds a bias and GELU before the one store.
+// reads past the end. BIAS adds a bias before the one store, GELU applies it there too.
 #include <metal_stdlib>
 #include <metal_tensor>
 #include <MetalPerformancePrimitives/MetalPerformancePrimitives.h>
@@ -19,8 +19,8 @@ using Scope = SCOPE;
 
 constant constexpr int ANY = dynamic_length_v<int>;
 
-#if FUSED
-inline float gelu(float x) { return 0.5f * x * (1.0f + precise::tanh(0.7978845608f * (x + 0.044715f * x * x * x))); }
+#if GELU
+inline float activation(float x) { return 0.5f * x * (1.0f + precise::tanh(0.7978845608f * (x + 0.044715f * x * x * x))); }
 #endif
 
 #if HANDLE
@@ -50,7 +50,7 @@ using Dest = tensor<device DEST, Pair, tensor_inline>;
     device LEFT_DATA *left [[buffer(0)]], device RIGHT_DATA *right [[buffer(1)]], device DEST *dest [[buffer(2)]],
 #endif
     constant Extents &e [[buffer(3)]],
-#if FUSED
+#if BIAS
     device float *bias [[buffer(4)]],
 #endif
 #if SCALED_LEFT
@@ -111,11 +111,15 @@ using Dest = tensor<device DEST, Pair, tensor_inline>;
   auto y = TRANSPOSE_RIGHT ? b.slice(0, col) : b.slice(col, 0);
   whole.run(x, y, sum);
 #endif
-#if FUSED
+#if BIAS
   for (ushort i = 0; i < sum.get_capacity(); ++i) {
     if (sum.is_valid_element(i)) {
       const int at = col + sum.get_multidimensional_index(i)[0];
-      sum[i] = at < e.n ? DEST(gelu(float(sum[i]) + bias[at])) : DEST(0);
+#if GELU
+      sum[i] = at < e.n ? DEST(activation(float(sum[i]) + bias[at])) : DEST(0);
+#else
+      sum[i] = at < e.n ? DEST(float(sum[i]) + bias[at]) : DEST(0);
+#endif
     }
   }
 #endif

@@ -1,7 +1,7 @@
 // How fast is a product by `simdgroup_matrix`?
 //
 // Each of GROUPS SIMD-groups owns 8 · ROWS × 8 · COLUMNS elements of C, side by side. Elements pass through threadgroup
-// memory, where ragged edges become zeros; FUSED adds a bias and GELU before the one store.
+// memory, where ragged edges become zeros. BIAS adds a bias before the one store, GELU applies it there too.
 #include <metal_stdlib>
 #include <metal_simdgroup_matrix>
 using namespace metal;
@@ -10,11 +10,13 @@ struct Extents { int m, n, k, wide, left, right, dest; };
 
 constant constexpr int HIGH = 8 * ROWS, WIDE = 8 * COLUMNS * GROUPS, DEEP = 16;
 
-inline float gelu(float x) { return 0.5f * x * (1.0f + precise::tanh(0.7978845608f * (x + 0.044715f * x * x * x))); }
+#if GELU
+inline float activation(float x) { return 0.5f * x * (1.0f + precise::tanh(0.7978845608f * (x + 0.044715f * x * x * x))); }
+#endif
 
 [[kernel]] void simdgroup_gemm(device LEFT *a [[buffer(0)]], device RIGHT *b [[buffer(1)]], device DEST *c [[buffer(2)]],
                                constant Extents &e [[buffer(3)]],
-#if FUSED
+#if BIAS
                                device float *bias [[buffer(4)]],
 #endif
                                uint2 group [[threadgroup_position_in_grid]], uint thread_number [[thread_index_in_threadgroup]],
@@ -52,10 +54,14 @@ inline float gelu(float x) { return 0.5f * x * (1.0f + precise::tanh(0.797884560
   for (int i = int(thread_number); i < HIGH * WIDE; i += lanes) {
     const int row = row0 + i / WIDE, col = col0 + i % WIDE;
     if (row < e.m && col < e.n) {
-#if FUSED
-      c[row * e.dest + col] = DEST(gelu(float(c_tile[i]) + bias[col]));
+#if GELU
+      c[row * e.dest + col] = DEST(activation(float(c_tile[i]) + bias[col]));
+#else
+#if BIAS
+      c[row * e.dest + col] = DEST(float(c_tile[i]) + bias[col]);
 #else
       c[row * e.dest + col] = DEST(c_tile[i]);
+#endif
 #endif
     }
   }
