@@ -69,7 +69,9 @@ fn a_fused_kernel_that_forgets_its_bias_is_wrong_and_gains_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let truth = include_str!("../crates/device/src/sim/truths/plain.toml");
     let path = dir.path().join("truth.toml");
-    std::fs::write(&path, truth.replace("fused_share = 0.1 }", "fused_share = 0.1, forgets_bias = true }")).unwrap();
+    let epilogue = "epilogue = { pass_rate = 2e11, fused_share = 0.1";
+    assert!(truth.contains(epilogue));
+    std::fs::write(&path, truth.replace(epilogue, &format!("{epilogue}, forgets_bias = true"))).unwrap();
     let run = dir.path().join("run");
     fusion(&format!("sim:{}", path.display()), &run);
     rigel().arg("verify").arg(&run).assert().success();
