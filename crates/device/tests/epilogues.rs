@@ -56,7 +56,8 @@ fn every_path_of_the_processor_finishes_its_products() {
 #[test]
 fn a_planted_epilogue_is_right_or_forgets_its_bias_as_planted() {
     let plain = include_str!("../src/sim/truths/plain.toml");
-    let forgetful = plain.replace("fused_share = 0.1 }", "fused_share = 0.1, forgets_bias = true }");
+    let epilogue = "epilogue = { pass_rate = 2e11, fused_share = 0.1";
+    let forgetful = plain.replace(epilogue, &format!("{epilogue}, forgets_bias = true"));
     assert_ne!(plain, forgetful);
     let triple: Triple = "f16,f16->f32".parse().unwrap();
     for (text, all_right) in [(plain, true), (&forgetful, false)] {

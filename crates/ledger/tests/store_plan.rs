@@ -65,7 +65,7 @@ fn every_mistake_is_told_where_it_is() {
         ("caches = [\"warm\"]", "caches = [\"none\"]", "warm, cold"),
         ("ceilings = true", "ceilings = 1", "`throughput.ceilings` is 1; allowed: true or false"),
         ("probes = [\"types\", \"throughput\"]", "probes = []", "at least one of: types, throughput, clocks, dispatch"),
-        ("\"types\", \"throughput\"]", "\"types\", \"attention\"]", "other probes are not offered yet"),
+        ("\"types\", \"throughput\"]", "\"types\", \"alignment\"]", "other probes are not offered yet"),
         ("name = \"planted\"", "name = \"a b\"", "`name` is \"a b\""),
         ("a = \"scalar\"", "a = \"../x y\"", "a path name of 1 to 64"),
         ("seed = 7", "seed = 99999999999999999999", "`seed` is 99999999999999999999"),
