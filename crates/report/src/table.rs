@@ -46,7 +46,9 @@ impl Table {
 
     /// As an HTML table; on narrow screens every row becomes a card whose lines carry the column's name.
     pub(crate) fn html(&self, file: &str) -> String {
-        let mut out = String::from("<div class=\"scroll\"><table class=\"rows\"><thead><tr>");
+        // Many columns do not fit beside the text's margins.
+        let broad = if self.columns.len() > 6 { " broad" } else { "" };
+        let mut out = format!("<div class=\"scroll{broad}\"><table class=\"rows\"><thead><tr>");
         for (name, numeric) in self.columns.iter().zip(&self.numeric) {
             write!(out, "<th scope=\"col\"{}>{}</th>", class_of(*numeric), markup(name)).unwrap_or(());
         }
