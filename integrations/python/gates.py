@@ -9,7 +9,7 @@ import math
 from decimal import Decimal
 
 from number_formats import BITS, decode, is_integer, least_exponent, precision
-from rigel_inputs import round_up_3
+from rigel_inputs import LADDERS, round_up_3
 
 POISON = 0xA5A5A5A5A5A5A5A5
 FAULTS = ("zeros for the product", "one k-step dropped", "one element swapped", "B transposed")
@@ -119,7 +119,7 @@ def unusable(formats, recipe, m, n, witness):
     """What keeps a witness from being computed again, or None."""
     a, b, c, _ = formats
     for name in (a, b):
-        if name == "e8m0" and recipe not in ("uniform", "constant") or name == "i2" and recipe == "hostile-ladder":
+        if name == "e8m0" and recipe not in ("uniform", "constant") or name not in LADDERS and recipe == "hostile-ladder":
             return f"recipe {recipe} has no elements of format {name}"
     for row, column, code in witness:
         if row >= m or column >= n or len(code) != (BITS[c] + 3) // 4 or int(code, 16) >> BITS[c]:

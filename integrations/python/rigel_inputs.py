@@ -82,7 +82,7 @@ def key_of(recipe, seed, operand):
 
 def element(name, recipe, seed, operand, row, col):
     """The code of one element; ValueError for a format that the recipe has not."""
-    if name == "e8m0" and recipe not in ("uniform", "constant") or recipe == "hostile-ladder" and name == "i2":
+    if name == "e8m0" and recipe not in ("uniform", "constant") or recipe == "hostile-ladder" and name not in LADDERS:
         raise ValueError(f"recipe {recipe} has no elements of format {name}")
     key = key_of(recipe, seed, operand)
     word = lambda r, c: mix(key + G * ((r << 32) + c + 1))
