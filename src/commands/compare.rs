@@ -16,7 +16,7 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     let is_run = |path: &PathBuf| Run::is_one(path);
     for (one, other) in [(&args.old, &args.new), (&args.new, &args.old)] {
         if is_run(one) && !other.exists() {
-            let why = format!("{} is a run, and {} does not exist", one.display(), other.display());
+            let why = format!("{} is a run, and {} does not exist; name two runs", one.display(), other.display());
             return Err(failure(Exit::Usage, why));
         }
     }

@@ -103,7 +103,8 @@ fn estimates(args: &PlanArgs, planned: &Planned, pieces: &[Piece]) -> anyhow::Re
             kinds.entry(name.split('/').next().unwrap_or_default().to_owned()).or_default().push(piece);
         }
         for (kind, pieces) in kinds {
-            line(format!("{kind}/… ({})", pieces.len()), estimate(&expansion, &pieces));
+            let name = if let [one] = &*pieces { one.name() } else { format!("{kind}/… ({})", pieces.len()) };
+            line(name, estimate(&expansion, &pieces));
         }
         blocks.iter().for_each(|piece| line(piece.name(), estimate_piece(&expansion, piece)));
         line("all".into(), estimate(&expansion, pieces));

@@ -28,7 +28,10 @@ pub fn refused(dir: &Path, error: StoreError) -> anyhow::Error {
         Exit::CheckFailed => format!("; `rigel verify {}` says which rows do not agree", dir.display()),
         _ if matches!(error, StoreError::File { fault: FileFault::NotARun, .. }) => {
             if !dir.exists() {
-                return failure(exit, format!("{}: there is no such directory", dir.display()));
+                return failure(
+                    exit,
+                    format!("{}: there is no such directory; name the one that `rigel run` wrote", dir.display()),
+                );
             }
             let below = runs_below(dir);
             if below.is_empty() { String::new() } else { format!("; runs below it: {}", below.join(", ")) }

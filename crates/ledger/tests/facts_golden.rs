@@ -336,6 +336,7 @@ fn two_clock_states_are_compared_inside_matched_ones() {
     };
     let run = states(Some([500, 1000]));
     assert_eq!(run.value("matrix", Some(NARROW), "verdict.acceleration"), "accelerated");
+    assert_eq!(run.value("matrix", Some(NARROW), "rung.faster"), "yes");
     let modes = run.facts().into_iter().find(|f| f.name == "modes" && f.triple == Some(NARROW) && f.shape == Some(BIG));
     assert_eq!(modes.map(|fact| fact.value), Some("2".to_owned()));
     // Without a clock, or with one that stands still while the times do not, nothing matches the modes.
@@ -343,6 +344,15 @@ fn two_clock_states_are_compared_inside_matched_ones() {
         let run = states(clock);
         assert_eq!(run.value("matrix", Some(NARROW), "verdict.acceleration"), "undecided: clock states");
     }
+    // A fifth slower, its slow mode beside the other's fast one lies below 1: whether it is faster is in doubt as well.
+    let mut run = states(None);
+    for row in run.cells.iter_mut().filter(|row| row.triple == NARROW && row.path == "matrix" && row.work == Work::Gemm)
+    {
+        let (times, _) = run.samples.0.get_mut(&(row.cell, row.process)).unwrap();
+        times.iter_mut().for_each(|time| time.0 += time.0 / 5);
+        row.median_ns = row.median_ns.map(|median| median * 1.2);
+    }
+    assert_eq!(run.value("matrix", Some(NARROW), "rung.faster"), "undecided");
 }
 
 #[test]

@@ -5,11 +5,15 @@
 //! follows from the inputs, that of a sampled check is of one output and stays with the look at it. What counts as
 //! right is the ledger's business ([`rigel_ledger::gate`]); here outputs are looked at.
 
+mod inputs;
 mod scan;
 #[cfg(test)]
 mod tests;
 
+pub use inputs::Inputs;
+
 use crate::faults;
+use inputs::{Against, through};
 use rigel_ledger::gate::places::{self, TILE};
 use rigel_ledger::gate::{self, Check, Element, FaultTrial, Gate, Judgement, Look, Proof, Suspicious};
 use rigel_ledger::plan::Thresholds;
@@ -18,9 +22,8 @@ use rigel_numerics::attention::Attention;
 use rigel_numerics::bound::{Tolerance, round_up_3};
 use rigel_numerics::checksum::{Checksums, SampledCheck};
 use rigel_numerics::compare::{Comparison, rows_of};
-use rigel_numerics::epilogue::{self, Activation, with_ones};
-use rigel_numerics::exact::{self, Dot};
-use rigel_numerics::reference::{Reference, reference};
+use rigel_numerics::epilogue::with_ones;
+use rigel_numerics::reference::reference;
 use rigel_numerics::{Calculation, Format, Matrix, Operand, Recipe, Shape, Triple};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -32,88 +35,6 @@ const _: () = assert!(rigel_device::POISON == gate::POISON);
 
 /// Elements that a sampled check computes exactly.
 const SAMPLED: usize = 256;
-
-/// Inputs of cells that share them, with what is known of their product.
-pub struct Inputs {
-    /// The left operand.
-    pub a: Arc<Matrix>,
-    /// The right operand.
-    pub b: Arc<Matrix>,
-    /// Limit of `right`.
-    pub tolerance: Tolerance,
-    triple: Triple,
-    shape: Shape,
-    calculation: Calculation,
-    /// What its witness elements follow from.
-    seed: u64,
-    /// Whether the recipe hides planted faults, so that none are planted.
-    blind: bool,
-    against: Against,
-    /// What a full check of a few rows says of faults planted into the right product, once it was asked.
-    sizes: OnceCell<Result<Rc<[FaultTrial]>, String>>,
-    /// What a sampled check said of faults in outputs that were looked at: equal bytes, looked at under an equal tile,
-    /// need no second trial.
-    proven: RefCell<HashMap<Looked, Rc<[FaultTrial]>>>,
-}
-
-/// What outputs are checked against.
-enum Against {
-    /// Every element.
-    Whole(Reference<Arc<Matrix>>),
-    /// Sums and a sample of elements, above the size of a full check.
-    Sums(Checksums<Arc<Matrix>>),
-    /// Every element of some rows, above that size behind an activation, through which no sum goes.
-    Rows(Vec<usize>, Reference<Arc<Matrix>>),
-    /// Every element of these rows, all or some, of an attention.
-    Attention(Vec<usize>, Attention),
-}
-
-impl Inputs {
-    /// The exact dot product of an element.
-    fn exact(&self, row: usize, col: usize) -> Option<Dot> {
-        if let Against::Attention(_, attention) = &self.against {
-            return attention.line(row).dot(col);
-        }
-        let terms = (0..self.shape.k).map(|k| (self.a.get(row, k), self.b.get(k, col)));
-        match self.activation() {
-            None => exact::dot(self.triple.a, self.triple.b, terms).ok(),
-            Some(activation) => epilogue::dot(self.triple, activation, terms, self.b.get(self.shape.k, col)).ok(),
-        }
-    }
-
-    /// What follows the product; the last row of `b` is the bias then.
-    fn activation(&self) -> Option<Activation> {
-        match self.calculation {
-            Calculation::Finished(activation) => Some(activation),
-            Calculation::Product | Calculation::Attention => None,
-        }
-    }
-
-    /// The float64 reference of some rows, before an activation.
-    fn sums_of(&self, rows: &[usize]) -> Result<Reference<Arc<Matrix>>, String> {
-        let a = rows_of(&self.a, rows);
-        let a = Arc::new(if self.activation().is_some() { with_ones(&a) } else { a });
-        reference(self.triple, a, Arc::clone(&self.b)).map_err(|e| e.to_string())
-    }
-
-    /// Some rows of the product, checked element by element.
-    fn rows(&self, rows: &[usize]) -> Result<Inputs, String> {
-        let part = self.sums_of(rows)?;
-        Ok(Inputs {
-            a: Arc::new(rows_of(&self.a, rows)),
-            b: Arc::clone(&self.b),
-            tolerance: self.tolerance,
-            triple: self.triple,
-            shape: Shape { m: rows.len(), ..self.shape },
-            calculation: self.calculation,
-            seed: self.seed,
-            blind: self.blind,
-            against: Against::Whole(through(part, self.activation())),
-            sizes: OnceCell::new(),
-            proven: RefCell::default(),
-        })
-    }
-}
 
 /// What one look at an output saw.
 #[derive(Debug, Clone)]
@@ -163,18 +84,8 @@ impl View {
     }
 }
 
-/// A reference through an activation, where there is one.
-fn through(reference: Reference<Arc<Matrix>>, activation: Option<Activation>) -> Reference<Arc<Matrix>> {
-    match activation {
-        None => reference,
-        Some(activation) => epilogue::activated(reference, activation),
-    }
-}
-
 type Key = (Triple, Shape, Recipe, u64, Calculation);
 type OperandKey = (Operand, Format, (usize, usize), Recipe, u64);
-/// An output's bytes, hashed, and the launch tile whose edges are looked at.
-type Looked = (blake3::Hash, (usize, usize));
 
 /// Makes inputs and references, and looks at outputs.
 pub struct Gatekeeper {

@@ -17,7 +17,8 @@ pub enum Standing {
         /// Match rate ÷ match ceiling.
         share: f64,
     },
-    /// Its match seems to outrun its own ceiling, by a clock or in some processes: then the ceiling is no measure of it.
+    /// Its match outruns its own ceiling per cycle, and per time it does not (else that would be no ceiling): clocks that contradict
+    /// times measure nothing.
     Beyond {
         /// Match rate ÷ match ceiling.
         share: f64,
