@@ -9,8 +9,8 @@ import re
 from rigel_inputs import FLOATS, INTEGERS
 
 BITS = {"f64": 64, "f32": 32, "tf32": 32, "f16": 16, "bf16": 16, "e4m3": 8, "e5m2": 8, "e4m3_fnuz": 8, "e5m2_fnuz": 8,
-        "e2m1": 4, "e2m3": 6, "e3m2": 6, "e8m0": 8, "ue4m3": 8, "i32": 32, "i16": 16, "i8": 8, "u8": 8, "i4": 4, "u4": 4, "i2": 2}
-MAGNITUDE_BITS = {"i32": 31, "i16": 15, "i8": 7, "u8": 8, "i4": 3, "u4": 4, "i2": 1}
+        "e2m1": 4, "e2m3": 6, "e3m2": 6, "e8m0": 8, "ue4m3": 8, "i32": 32, "i16": 16, "i8": 8, "u8": 8, "i4": 4, "u4": 4, "i2": 2, "u2": 2}
+MAGNITUDE_BITS = {"i32": 31, "i16": 15, "i8": 7, "u8": 8, "i4": 3, "u4": 4, "i2": 1, "u2": 2}
 TRIPLE = re.compile(r"([a-z0-9_]+),([a-z0-9_]+)->([a-z0-9_]+)(?:\+([a-z0-9_]+))?")
 
 
@@ -80,6 +80,8 @@ def triple_of(text):
         return None
     a, b, c, accumulate = match.groups()
     names = (a, b, c, accumulate or c)
-    kinds = {name in INTEGERS for name in names}
-    fine = all(name in BITS for name in names) and len(kinds) == 1 and accumulate != c
+    whole = [name in INTEGERS for name in names]
+    # Integers may meet a floating sum; an integer one has integer operands alone.
+    kinds = whole[2] == whole[3] and (not whole[2] or all(whole))
+    fine = all(name in BITS for name in names) and kinds and accumulate != c
     return names if fine else None

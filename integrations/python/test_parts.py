@@ -103,7 +103,8 @@ class Numbers(unittest.TestCase):
 
     def test_residuals_are_those_of_exact_fractions(self):
         inputs, draw = Inputs("near-normal", 3), random.Random(3)
-        for formats in (("f32",) * 4, ("e4m3", "e4m3", "f16", "f32"), ("f64",) * 4, ("bf16", "bf16", "bf16", "f32")):
+        for formats in (("f32",) * 4, ("e4m3", "e4m3", "f16", "f32"), ("f64",) * 4, ("bf16", "bf16", "bf16", "f32"),
+                        ("f16", "i8", "f32", "f32"), ("u2", "bf16", "f32", "f32")):
             a, b, c, _ = formats
             for _ in range(20):
                 row, column, k = draw.randrange(99), draw.randrange(99), draw.randrange(1, 60)

@@ -130,7 +130,7 @@ impl Format {
     fn integer(self, code: u64) -> i64 {
         let unused = 64 - self.bits();
         match self {
-            Format::U8 | Format::U4 => (code << unused >> unused) as i64,
+            Format::U8 | Format::U4 | Format::U2 => (code << unused >> unused) as i64,
             _ => (code << unused) as i64 >> unused,
         }
     }
@@ -166,7 +166,7 @@ impl Format {
         match Layout::of(self) {
             Some(layout) => layout.join(false, layout.max_magnitude),
             None => match self {
-                Format::U8 | Format::U4 => self.code_mask(),
+                Format::U8 | Format::U4 | Format::U2 => self.code_mask(),
                 _ => self.code_mask() >> 1,
             },
         }
@@ -179,7 +179,7 @@ impl Format {
             Some(layout) if layout.fields.sign_bits == 1 => layout.join(true, layout.max_magnitude),
             Some(_) => 0,
             None => match self {
-                Format::U8 | Format::U4 => 0,
+                Format::U8 | Format::U4 | Format::U2 => 0,
                 _ => 1 << (self.bits() - 1),
             },
         }
@@ -229,7 +229,7 @@ impl Format {
     pub const fn is_signed(self) -> bool {
         match self.floating() {
             Some(fields) => fields.sign_bits == 1,
-            None => !matches!(self, Format::U8 | Format::U4),
+            None => !matches!(self, Format::U8 | Format::U4 | Format::U2),
         }
     }
 }

@@ -54,6 +54,8 @@ pub enum Format {
     U4,
     /// Two's complement, 2 bits.
     I2,
+    /// Unsigned, 2 bits.
+    U2,
 }
 
 /// What the all-ones exponent field means in a floating format.
@@ -86,7 +88,7 @@ pub struct Floating {
 
 impl Format {
     /// Every format, in the order of their declaration.
-    pub const ALL: [Format; 21] = [
+    pub const ALL: [Format; 22] = [
         Format::F64,
         Format::F32,
         Format::Tf32,
@@ -108,6 +110,7 @@ impl Format {
         Format::I4,
         Format::U4,
         Format::I2,
+        Format::U2,
     ];
 
     /// The stable lower-case name, as it stands in files.
@@ -134,6 +137,7 @@ impl Format {
             Format::I4 => "i4",
             Format::U4 => "u4",
             Format::I2 => "i2",
+            Format::U2 => "u2",
         }
     }
 
@@ -147,7 +151,7 @@ impl Format {
             Format::E8m0 | Format::Ue4m3 | Format::I8 | Format::U8 => 8,
             Format::E2m3 | Format::E3m2 => 6,
             Format::E2m1 | Format::I4 | Format::U4 => 4,
-            Format::I2 => 2,
+            Format::I2 | Format::U2 => 2,
         }
     }
 
@@ -177,7 +181,14 @@ impl Format {
             Format::E3m2 => f(1, 3, 2, 3, Specials::None),
             Format::E8m0 => f(0, 8, 0, 127, Specials::AllOnesNan),
             Format::Ue4m3 => f(0, 4, 3, 7, Specials::AllOnesNan),
-            Format::I32 | Format::I16 | Format::I8 | Format::U8 | Format::I4 | Format::U4 | Format::I2 => None,
+            Format::I32
+            | Format::I16
+            | Format::I8
+            | Format::U8
+            | Format::I4
+            | Format::U4
+            | Format::I2
+            | Format::U2 => None,
         }
     }
 
@@ -197,6 +208,7 @@ impl Format {
                 Format::U8 => 8,
                 Format::I4 => 3,
                 Format::U4 => 4,
+                Format::U2 => 2,
                 _ => 1,
             },
         }
@@ -212,7 +224,7 @@ impl fmt::Display for Format {
 /// A format name that is not one of [`Format::ALL`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown format `{0}`; known: f64 f32 tf32 f16 bf16 e4m3 e5m2 e4m3_fnuz e5m2_fnuz e2m1 e2m3 e3m2 e8m0 ue4m3 i32 i16 i8 u8 i4 u4 i2"
+    "unknown format `{0}`; known: f64 f32 tf32 f16 bf16 e4m3 e5m2 e4m3_fnuz e5m2_fnuz e2m1 e2m3 e3m2 e8m0 ue4m3 i32 i16 i8 u8 i4 u4 i2 u2"
 )]
 pub struct UnknownFormat(pub String);
 

@@ -19,7 +19,7 @@ pub struct Ladder {
 
 impl Ladder {
     /// The ladder of a format, `None` where it has no rung (i2), is no operand (E8M0), or was none when the recipes' text was written
-    /// that every run holds by its digest (i16).
+    /// that every run holds by its digest (i16, u2).
     ///
     /// L is 1 where 2^−24 is representable, which keeps Σ|a||b| small enough for every output; narrower formats
     /// start from their largest power of two. 32 rungs pass every accumulator of f32; f64 has 60.
@@ -40,7 +40,7 @@ impl Ladder {
             Format::U8 => (7, 7),
             Format::I4 => (2, 2),
             Format::U4 => (3, 3),
-            Format::I2 | Format::I16 | Format::E8m0 => return None,
+            Format::I2 | Format::U2 | Format::I16 | Format::E8m0 => return None,
         };
         Some(Ladder { top, rungs })
     }

@@ -63,13 +63,17 @@ impl Recipe {
 
     /// Whether the recipe has elements of a format, or why not.
     ///
-    /// Only two kinds of pair are refused: E8M0, a scale without zero and sign, outside `uniform` and `constant`;
-    /// and the hostile ladder where a format has no rung, which is i2.
+    /// Few pairs are refused: E8M0, a scale without zero and sign, outside `uniform` and `constant`; the hostile ladder where a
+    /// format has no rung; and the small integers of u2, for which [`RECIPE_TEXT`], which every run holds by its digest, names no
+    /// range.
     pub fn supports(self, format: Format) -> Result<(), RecipeError> {
         let refuse = |reason| Err(RecipeError::Unsupported { recipe: self, format, reason });
         match (self, format) {
             (Recipe::Uniform | Recipe::Constant, _) => Ok(()),
             (_, Format::E8m0) => refuse("it is a scale without zero and sign; use uniform or constant"),
+            (Recipe::SmallIntegers, Format::U2) => {
+                refuse("the recipes' text names no range for it; use near-normal, whose elements are small integers too")
+            }
             (Recipe::HostileLadder, _) if Ladder::of(format).is_none() => {
                 refuse("it holds no two positive values with the ratio of a rung; use another recipe")
             }

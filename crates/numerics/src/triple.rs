@@ -32,6 +32,11 @@ impl Triple {
         if a > b { a } else { b }
     }
 
+    /// Whether an integer operand meets a floating sum, as in `f16,i8->f32`.
+    pub const fn is_mixed(self) -> bool {
+        !self.c.is_integer() && (self.a.is_integer() || self.b.is_integer())
+    }
+
     /// Whether the product is an integer product (compared modulo the output's width).
     pub const fn is_integer(self) -> bool {
         self.c.is_integer()
@@ -68,9 +73,10 @@ pub enum BadTriple {
     /// One of its names is no format.
     #[error(transparent)]
     Format(#[from] UnknownFormat),
-    /// Integers and floats are mixed between operands and output.
+    /// A sum of integers of floating operands, or an accumulate type of the other kind than the output.
     #[error(
-        "`{0}` mixes integer operands with a floating output or the reverse; both sides must be integers or both floats"
+        "`{0}` sums floating operands into integers, or accumulates in another kind of type than it returns: an integer output \
+         needs integer operands, and output and accumulate type are both integers or both floats"
     )]
     Mixed(String),
 }
@@ -83,8 +89,9 @@ impl FromStr for Triple {
         let (a, b) = operands.split_once(',').ok_or_else(form)?;
         let (c, acc) = output.split_once('+').unwrap_or((output, output));
         let t = Triple { a: a.trim().parse()?, b: b.trim().parse()?, c: c.trim().parse()?, acc: acc.trim().parse()? };
-        let kinds = [t.a.is_integer(), t.b.is_integer(), t.c.is_integer(), t.acc.is_integer()];
-        if kinds.iter().all(|&k| k) || kinds.iter().all(|&k| !k) { Ok(t) } else { Err(BadTriple::Mixed(s.to_owned())) }
+        // Integers may meet a floating sum, which holds them; a sum of integers has no place for fractions.
+        let operands_fit = !t.c.is_integer() || t.a.is_integer() && t.b.is_integer();
+        if operands_fit && t.acc.is_integer() == t.c.is_integer() { Ok(t) } else { Err(BadTriple::Mixed(s.to_owned())) }
     }
 }
 
@@ -98,5 +105,22 @@ impl TryFrom<String> for Triple {
 impl From<Triple> for String {
     fn from(t: Triple) -> String {
         t.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_may_meet_a_floating_sum_and_no_float_an_integer_one() {
+        for text in ["f16,f16->f16+f32", "f16,i8->f32", "u2,bf16->bf16", "i8,i8->i32", "i8,i8->f32", "u8,u2->i32"] {
+            let triple: Triple = text.parse().unwrap();
+            assert_eq!(triple.to_string(), text);
+            assert_eq!(triple.is_mixed(), text.contains("f16,i8") || text.contains("u2,bf16") || text == "i8,i8->f32");
+        }
+        for text in ["f32,f32->i32", "f16,i8->i32", "i8,i8->i32+f32", "f16,f16->f32+i32"] {
+            assert_eq!(text.parse::<Triple>(), Err(BadTriple::Mixed(text.to_owned())));
+        }
     }
 }
