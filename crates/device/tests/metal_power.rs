@@ -116,7 +116,9 @@ fn powermetrics_tells_its_newest_sample() {
     assert_eq!(newest(text, "CPU Power"), Some(0.812));
     assert_eq!(newest(text, "GPU Power"), Some(42.5));
     assert_eq!(newest(text, "ANE Power"), Some(0.0), "a line in the making is not read");
-    for nothing in ["", "CPU Power: \n", "CPU Power: many mW\n", "CPU Power: -3 mW\n", "CPU Power: 3 kW\n", "cpu power: 3 mW\n"] {
+    for nothing in
+        ["", "CPU Power: \n", "CPU Power: many mW\n", "CPU Power: -3 mW\n", "CPU Power: 3 kW\n", "cpu power: 3 mW\n"]
+    {
         assert_eq!(newest(nothing, "CPU Power"), None, "{nothing}");
     }
 }

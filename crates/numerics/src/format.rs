@@ -181,14 +181,9 @@ impl Format {
             Format::E3m2 => f(1, 3, 2, 3, Specials::None),
             Format::E8m0 => f(0, 8, 0, 127, Specials::AllOnesNan),
             Format::Ue4m3 => f(0, 4, 3, 7, Specials::AllOnesNan),
-            Format::I32
-            | Format::I16
-            | Format::I8
-            | Format::U8
-            | Format::I4
-            | Format::U4
-            | Format::I2
-            | Format::U2 => None,
+            Format::I32 | Format::I16 | Format::I8 | Format::U8 | Format::I4 | Format::U4 | Format::I2 | Format::U2 => {
+                None
+            }
         }
     }
 
@@ -224,7 +219,8 @@ impl fmt::Display for Format {
 /// A format name that is not one of [`Format::ALL`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown format `{0}`; known: f64 f32 tf32 f16 bf16 e4m3 e5m2 e4m3_fnuz e5m2_fnuz e2m1 e2m3 e3m2 e8m0 ue4m3 i32 i16 i8 u8 i4 u4 i2 u2"
+    "unknown format `{0}`{hint}; known: f64 f32 tf32 f16 bf16 e4m3 e5m2 e4m3_fnuz e5m2_fnuz e2m1 e2m3 e3m2 e8m0 ue4m3 i32 i16 i8 u8 i4 u4 i2 u2",
+    hint = crate::synonyms::hint(.0)
 )]
 pub struct UnknownFormat(pub String);
 

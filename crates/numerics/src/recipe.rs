@@ -71,9 +71,9 @@ impl Recipe {
         match (self, format) {
             (Recipe::Uniform | Recipe::Constant, _) => Ok(()),
             (_, Format::E8m0) => refuse("it is a scale without zero and sign; use uniform or constant"),
-            (Recipe::SmallIntegers, Format::U2) => {
-                refuse("the recipes' text names no range for it; use near-normal, whose elements are small integers too")
-            }
+            (Recipe::SmallIntegers, Format::U2) => refuse(
+                "the recipes' text names no range for it; use near-normal, whose elements are small integers too",
+            ),
             (Recipe::HostileLadder, _) if Ladder::of(format).is_none() => {
                 refuse("it holds no two positive values with the ratio of a rung; use another recipe")
             }

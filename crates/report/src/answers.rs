@@ -104,7 +104,8 @@ pub(crate) fn to_finding(number: u32, headlines: &[Headline], reading: Option<&R
         _ => &[],
     };
     let of = |key: &&str| headlines.iter().find(|h| h.key == **key).map(|h| to_headline(h, reading).0);
-    let more = reading.filter(|reading| is_apple(reading)).map(|reading| study_evidence::finding(number, reading, PATH));
+    let more =
+        reading.filter(|reading| is_apple(reading)).map(|reading| study_evidence::finding(number, reading, PATH));
     let ours: Vec<String> = keys.iter().filter_map(of).chain(more).filter(|ours| !ours.is_empty()).collect();
     (ours.join("; "), Answer::Reconstruction)
 }

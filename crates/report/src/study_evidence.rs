@@ -50,14 +50,18 @@ pub(crate) fn attention(headline: &Headline, reading: &Reading<'_>, path: &str, 
 /// What the recovered model of a unit of the matrix path makes of the study's hostile sum, one unit after another.
 pub(crate) fn accumulator(reading: &Reading<'_>, path: &str, triple: Option<Triple>) -> Ours {
     let record = reading.source.units.iter().find_map(|record| match record {
-        UnitRecord::Arithmetic(record) if record.unit.path == path && Some(record.unit.triple) == triple => Some(record),
+        UnitRecord::Arithmetic(record) if record.unit.path == path && Some(record.unit.triple) == triple => {
+            Some(record)
+        }
         _ => None,
     });
     let Some(record) = record else {
         return not("no unit of these types was asked (preset units)");
     };
     match hostile_sum(record) {
-        None => (record.why.clone(), Answer::Undecided("no exact model of the unit, or none that takes this sum".into())),
+        None => {
+            (record.why.clone(), Answer::Undecided("no exact model of the unit, or none that takes this sum".into()))
+        }
         Some((sum, units)) => {
             let ours = format!("{sum} by the recovered model of {}, {units} in a row", record.unit.name);
             (ours, if sum == SUM { Answer::Agree } else { Answer::Differ })

@@ -2,7 +2,7 @@
 //!
 //! A question may kill the compiler, the kernel or the process: what was answered before is kept, and a last line says how it ended.
 
-use crate::order::{Event, Job, Order, SOLO};
+use crate::protocol::{Event, Job, Order, SOLO};
 use crate::supervisor::{End, SupervisorError, Workers};
 use rigel_ledger::Plan;
 use rigel_ledger::plan::Limits;

@@ -130,17 +130,15 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
 
     fn offers(&self) -> Vec<Offer> {
         let sdk = self.gpu.borrow().sdk();
-        let offer = |(path, types): (Path, Types)| {
-            Offer {
-                path: path.name().into(),
-                triple: triple_of(types),
-                advertised: advertised(path, types),
-                absent: absent(path, types, sdk),
-                rough_rate: ROUGH_RATE,
-                stated: None,
-                has_ceiling: Repeated::of(path, types).is_some(),
-                conversion: conversion(path, types).into(),
-            }
+        let offer = |(path, types): (Path, Types)| Offer {
+            path: path.name().into(),
+            triple: triple_of(types),
+            advertised: advertised(path, types),
+            absent: absent(path, types, sdk),
+            rough_rate: ROUGH_RATE,
+            stated: None,
+            has_ceiling: Repeated::of(path, types).is_some(),
+            conversion: conversion(path, types).into(),
         };
         combinations().into_iter().map(offer).collect()
     }

@@ -80,7 +80,9 @@ impl Meter for RailMeter {
         let age = metadata.modified().ok().and_then(|at| at.elapsed().ok()).unwrap_or_default();
         if age > STALE {
             let seconds = age.as_secs();
-            return Err(Absent(format!("{file} was last written to {seconds} s ago: powermetrics does not run any more")));
+            return Err(Absent(format!(
+                "{file} was last written to {seconds} s ago: powermetrics does not run any more"
+            )));
         }
         let text = tail(&self.file).map_err(|e| Absent(format!("{file}: {e}")))?;
         let none = || Absent(format!("{file} has no line `{}: ... mW` yet", self.rail));

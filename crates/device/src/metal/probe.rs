@@ -63,11 +63,8 @@ pub fn slice(gpu: &mut dyn Gpu, (columns, rows): (u32, u32), (column, row): (u32
         let library = gpu.compile(&kernel.source(kernel.language())).map_err(|e| e.to_string())?;
         let pipeline = gpu.pipeline(library, "slices").map_err(|e| e.to_string())?;
         let text = |e: Fault| e.to_string();
-        let buffers = [
-            gpu.buffer(&data).map_err(text)?,
-            gpu.buffer(&[0; 8]).map_err(text)?,
-            gpu.buffer(&[0; 2]).map_err(text)?,
-        ];
+        let buffers =
+            [gpu.buffer(&data).map_err(text)?, gpu.buffer(&[0; 8]).map_err(text)?, gpu.buffer(&[0; 2]).map_err(text)?];
         let mut bindings: Vec<(u32, Binding)> = (0..).zip(buffers.map(whole)).collect();
         bindings.push((3, Binding::Bytes(cut)));
         let run = gpu.launch(&Launch { pipeline, groups: [1, 1, 1], threads: 1, bindings }, 1);

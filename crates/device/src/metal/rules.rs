@@ -29,8 +29,7 @@ const SWEPT: [Types; 4] = [
 ];
 
 /// Extents of the tensors that slices are cut from, and where these begin: near the base, a quarter of a MiB behind it, and 2 GiB.
-const SLICES: [[(u32, u32); 2]; 3] =
-    [[(64, 48), (24, 16)], [(4096, 62), (0, 60)], [(32_768, 32_770), (0, 32_769)]];
+const SLICES: [[(u32, u32); 2]; 3] = [[(64, 48), (24, 16)], [(4096, 62), (0, 60)], [(32_768, 32_770), (0, 32_769)]];
 
 /// Bytes from which on a tensor of the slices is made only where memory is at least four times as large.
 const LARGE: u64 = 1 << 30;

@@ -20,8 +20,8 @@ use rigel_numerics::Time;
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::rc::Rc;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::rc::Rc;
 
 /// How much longer a launch takes over tensors of the host that a planted rule makes slow.
 const SLOW: f64 = 3.0;
