@@ -166,6 +166,22 @@ fn energy_is_metered_and_a_frozen_channel_is_unavailable() {
 }
 
 #[test]
+fn presets_that_are_committed_stay_small() {
+    if skipped() {
+        return;
+    }
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("metal-runs");
+    for preset in ["quick", "paper", "study", "units"] {
+        let mut command = rigel();
+        command.env("RIGEL_CACHE", &cache).args(["list", "--device", "metal-sim", "--preset", preset]);
+        let lines = stdout(&command.args(["--estimate", "--format", "csv"]).output().unwrap());
+        let mut blocks = csv::Reader::from_reader(lines.as_bytes());
+        let bytes: u64 = blocks.records().map(|block| block.unwrap()[3].parse::<u64>().unwrap()).sum();
+        assert!((1..12 << 20).contains(&bytes), "{preset}: {bytes} bytes");
+    }
+}
+
+#[test]
 fn rules_are_asked_and_refusals_are_answers() {
     if skipped() {
         return;

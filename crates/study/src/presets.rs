@@ -28,7 +28,8 @@ struct Rivals {
     #[serde(rename = "match")]
     matches: Match,
     baselines: Baselines,
-    few: Option<Few>,
+    #[serde(default)]
+    few: Vec<Few>,
 }
 
 /// Presets of the study's sizes take these triples alone, so that a run of one stays small enough to be committed.
@@ -69,7 +70,7 @@ pub fn preset(name: &str, backend: &str) -> Result<Plan, PresetError> {
     table.insert("match".into(), value(toml::Value::try_from(&rivals.matches))?);
     table.insert("baselines".into(), value(toml::Value::try_from(&rivals.baselines))?);
     let mut plan: Plan = table.try_into().map_err(|e: toml::de::Error| broken(e.to_string()))?;
-    if let Some(few) = rivals.few.as_ref().filter(|few| few.presets.iter().any(|preset| preset == name)) {
+    if let Some(few) = rivals.few.iter().find(|few| few.presets.iter().any(|preset| preset == name)) {
         if plan.select.triples.is_empty() {
             plan.select.triples.clone_from(&few.triples);
         }
@@ -102,7 +103,8 @@ mod tests {
         for backend in ["metal", "metal-sim"] {
             let paper = triples("paper", backend);
             assert!(paper.contains(&preset("paper", backend).unwrap().matches.triple));
-            assert_eq!(triples("study", backend), paper);
+            let study = triples("study", backend);
+            assert!(study.len() < paper.len() && study.iter().all(|triple| paper.contains(triple)), "{study:?}");
             assert!(triples("quick", backend).is_empty() && triples("units", backend).is_empty());
             assert_eq!(triples("attention", backend).len(), 1, "its own list stands");
         }

@@ -2,7 +2,7 @@
 //!
 //! A question may kill the compiler, the kernel or the process: what was answered before is kept, and a last line says how it ended.
 
-use crate::protocol::{Event, Job, Order, SOLO};
+use crate::protocol::{Event, Job, Request, SOLO};
 use crate::supervisor::{End, SupervisorError, Workers};
 use rigel_ledger::Plan;
 use rigel_ledger::plan::Limits;
@@ -13,7 +13,7 @@ use rigel_ledger::provenance::RuleRecord;
 /// # Errors
 /// That no worker starts.
 pub fn ask(workers: &Workers<'_>, selector: &str, plan: &Plan) -> Result<Option<Vec<RuleRecord>>, SupervisorError> {
-    let order = Order {
+    let request = Request {
         device: selector.to_owned(),
         process: SOLO,
         seed: plan.seed,
@@ -24,7 +24,7 @@ pub fn ask(workers: &Workers<'_>, selector: &str, plan: &Plan) -> Result<Option<
         job: Job::Rules,
     };
     let mut answers = Vec::new();
-    let end = workers.run(&order, |event| {
+    let end = workers.run(&request, |event| {
         if let Event::Rule(a) = event {
             answers.push(RuleRecord { rule: a.rule, asked: a.asked, answer: a.answer, words: a.words });
         }
