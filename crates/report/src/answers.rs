@@ -144,6 +144,10 @@ fn rule(headline: &Headline, reading: &Reading<'_>) -> Ours {
                     let ours = format!("{} to {} W", significant(idle, 3), significant(load, 3));
                     (ours, Answer::Undecided("no interval".to_owned()))
                 }
+                (None, Some(load)) => {
+                    let ours = format!("{} W; it stands still at idle", significant(load, 3));
+                    (ours, Answer::Undecided("no power at idle, and no interval".to_owned()))
+                }
                 _ => not("no meter of the GPU was read at idle and under matmul2d (probe dispatch)"),
             }
         }

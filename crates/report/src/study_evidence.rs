@@ -4,8 +4,9 @@ use crate::answers::{Answer, Ours, not, overlap};
 use crate::headlines::Headline;
 use crate::numbers::ratio;
 use crate::reading::{Measure, Reading, shape_words};
-use rigel_ledger::FactRow;
+use rigel_ledger::provenance::RuleRecord;
 use rigel_ledger::units::{ArithmeticRecord, Claim, UnitRecord};
+use rigel_ledger::{FactRow, Provenance};
 use rigel_numerics::arithmetic::{Evaluator, Inputs};
 use rigel_numerics::{Overflow, Rounding, Triple};
 use std::collections::BTreeSet;
@@ -92,20 +93,53 @@ fn hostile_sum(record: &ArithmeticRecord) -> Option<(f64, usize)> {
 pub(crate) fn finding(number: u32, reading: &Reading<'_>, path: &str) -> String {
     match number {
         5 => layouts(reading, path),
-        7 => answers(reading, "language", |asked, _| asked == "4.1"),
-        8 => answers(reading, "row distance", |asked, answer| asked.ends_with("made by the host") && answer != "fine"),
-        9 => answers(reading, "trap", |_, _| true),
-        10 => answers(reading, "slice", |_, _| true),
+        7 => answers(reading, "language")
+            .find(|r| r.asked == "4.1")
+            .map_or(String::new(), |r| format!("here {}", r.answer)),
+        8 => distances(reading),
+        9 => traps(reading),
+        10 => slices(reading),
         _ => String::new(),
     }
 }
 
-/// Answers of the device to a rule, as `asked: answer`.
-fn answers(reading: &Reading<'_>, rule: &str, wanted: impl Fn(&str, &str) -> bool) -> String {
-    let records = reading.source.provenance.iter().flat_map(|record| &record.device.rules);
-    let told = records.filter(|r| r.rule == rule && wanted(&r.asked, &r.answer));
-    let told: Vec<String> = told.map(|r| format!("{}: {}", r.asked, r.answer)).collect();
-    told.join("; ")
+/// Answers of the device to a rule.
+fn answers<'a>(reading: &Reading<'a>, rule: &'a str) -> impl Iterator<Item = &'a RuleRecord> {
+    let provenance: &'a [Provenance] = reading.source.provenance;
+    provenance.iter().flat_map(|record| &record.device.rules).filter(move |r| r.rule == rule)
+}
+
+/// Distances of the host's tensors that are not fine, or that all are.
+fn distances(reading: &Reading<'_>) -> String {
+    let of_host = || answers(reading, "row distance").filter(|r| r.asked.ends_with("made by the host"));
+    let bad: Vec<String> =
+        of_host().filter(|r| r.answer != "fine").map(|r| format!("{}: {}", r.asked, r.answer)).collect();
+    match (of_host().count(), bad.is_empty()) {
+        (0, _) => String::new(),
+        (asked, true) => format!("all of {asked} distances are fine"),
+        (_, false) => bad.join("; "),
+    }
+}
+
+/// The first trap, which is the study's own, and how many of all came out as expected.
+fn traps(reading: &Reading<'_>) -> String {
+    let head = |text: &str| text.split(';').next().unwrap_or_default().to_owned();
+    let Some(first) = answers(reading, "trap").next() else { return String::new() };
+    let all = answers(reading, "trap").filter(|r| !r.answer.starts_with("not tried")).count();
+    let expected = answers(reading, "trap").filter(|r| r.answer.contains("as expected")).count();
+    format!("{}: {}; {expected} of {all} traps as expected", head(&first.asked), head(&first.answer))
+}
+
+/// What slices are: once where all that were tried are alike.
+fn slices(reading: &Reading<'_>) -> String {
+    let tried: Vec<&RuleRecord> = answers(reading, "slice").filter(|r| !r.answer.starts_with("not tried")).collect();
+    match tried.first() {
+        None => String::new(),
+        Some(first) if tried.iter().all(|r| r.answer == first.answer) => {
+            format!("{}, at {} distances from the base", first.answer, tried.len())
+        }
+        Some(_) => tried.iter().map(|r| format!("{}: {}", r.asked, r.answer)).collect::<Vec<_>>().join("; "),
+    }
 }
 
 /// How many maps the destinations of the matrix path's units have, and the first.
