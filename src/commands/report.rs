@@ -109,10 +109,13 @@ pub fn print_verdicts(run: &Run, format: Format) -> anyhow::Result<()> {
         crate::terminal::output().write_all(text.as_bytes())?;
     }
     units(run)?;
-    match with_source(run, |source| Ok(rigel_report::orders_text(source)))? {
-        Some(orders) => Table::from(orders).print(),
-        None => Ok(()),
+    if let Some(orders) = with_source(run, |source| Ok(rigel_report::orders_text(source)))? {
+        Table::from(orders).print()?;
     }
+    with_source(run, |source| Ok(rigel_report::demands_text(source)))?.into_iter().try_for_each(|(title, table)| {
+        writeln!(crate::terminal::output(), "{}", crate::terminal::bold(title))?;
+        Table::from(table).print()
+    })
 }
 
 /// Prints what was found of single units, a line a unit or conversion; nothing for a run that asked none.

@@ -51,6 +51,8 @@ impl Plan {
             power: None,
             attention: None,
             order: None,
+            alignment: None,
+            versions: None,
         }
     }
 }
