@@ -326,6 +326,12 @@ pub struct ReportArgs {
     /// and `<!-- rigel published: end -->`.
     #[arg(long, value_name = "FILE")]
     pub readme: Option<PathBuf>,
+    /// Also write a Markdown page a unit into this directory, and README.md, which leads to them.
+    #[arg(long, value_name = "DIR", requires = "run")]
+    pub units: Option<PathBuf>,
+    /// With --units: runs of the same device whose rates and energies go onto the pages.
+    #[arg(long, value_name = "RUN", requires = "units")]
+    pub beside: Vec<PathBuf>,
     /// Print a published study with its values and ours, and put it on the page.
     #[arg(long, value_enum, value_name = "STUDY")]
     pub published: Option<Study>,

@@ -212,7 +212,8 @@ impl fmt::Display for Format {
 /// A format name that is not one of [`Format::ALL`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown format `{0}`; known: f64 f32 tf32 f16 bf16 e4m3 e5m2 e4m3_fnuz e5m2_fnuz e2m1 e2m3 e3m2 e8m0 ue4m3 i32 i16 i8 u8 i4 u4 i2"
+    "unknown format `{0}`{hint}; known: f64 f32 tf32 f16 bf16 e4m3 e5m2 e4m3_fnuz e5m2_fnuz e2m1 e2m3 e3m2 e8m0 ue4m3 i32 i16 i8 u8 i4 u4 i2",
+    hint = crate::synonyms::hint(.0)
 )]
 pub struct UnknownFormat(pub String);
 

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod book;
 mod catalogue;
 pub mod columns;
 mod costs;
@@ -33,6 +34,7 @@ mod units;
 mod verdicts;
 
 pub use answers::Answer;
+pub use book::{BookPage, INDEX, book};
 pub use catalogue::{CatalogueRow, findings};
 pub use columns::Columns;
 pub use demands::demands_text;

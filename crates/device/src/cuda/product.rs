@@ -231,13 +231,12 @@ impl Own {
         let (down, across) = self.tiles(shape);
         let number = |n: usize| Number(n as i32);
         let Extents { rows_a, rows_b, pitch, apart, rows_c, pitch_c } = extents;
+        let row_c = Matrix::row_bytes(triple.c, pitch_c);
         let mut arguments = match self.path {
             Path::Wgmma => vec![
                 Map(mapped(set.a.address(), rows_a, (pitch, apart), self.tile.m)?),
                 Map(mapped(set.b.address(), rows_b, (pitch, apart), self.tile.n / self.tile.cluster)?),
-                Address(c),
-                number(rows_c),
-                number(pitch_c),
+                Map(mapped(c, rows_c, (row_c, row_c), 16)?),
                 number(pitch / SLAB),
                 number(down),
                 number(across),
