@@ -147,7 +147,7 @@ fn demand(subject: &Subject, name: &str, mut asked: Vec<Asked>) -> Option<FactRo
     let powers = || (0..=12).map(|power| 1_usize << power);
     let fits = |of: usize| multiples(of).all(|one| taken(one.word)) && multiples(of).count() > 0;
     let least = powers().find(|&of| fits(of))?;
-    let enough = powers().filter(|&of| multiples(of).count() == multiples(least).count()).last()?;
+    let enough = powers().rfind(|&of| multiples(of).count() == multiples(least).count())?;
     let listed = |which: &dyn Fn(&str) -> bool| {
         let names: Vec<&str> = asked.iter().filter(|one| which(one.word)).map(|one| one.name.as_str()).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
