@@ -2,7 +2,7 @@
 
 use super::{Campaign, CampaignError, Ended, may_take_part};
 use crate::deaths::{culprit_row, no_result};
-use crate::request::{Job, SOLO, Stage};
+use crate::protocol::{Job, SOLO, Stage};
 use crate::resume;
 use crate::supervisor::End;
 use rigel_ledger::block_name;
