@@ -26,7 +26,7 @@ const EPILOGUE: &str = include_str!("kernels/epilogue.cu");
 const WGMMA_UNIT: &str = include_str!("kernels/wgmma_unit.cu");
 
 /// Every kernel file of CUDA C++, for the hash in provenance.
-pub const FILES: [&str; 17] = [
+pub const FILES: [&str; 18] = [
     ELEMENTS,
     EPILOGUE,
     SCALAR,
@@ -44,6 +44,7 @@ pub const FILES: [&str; 17] = [
     attention_source::ATTENTION_MMA_SYNC,
     attention_source::ATTENTION_WGMMA,
     attention_source::ATTENTION_WEIGHTS,
+    super::placed::FILE,
 ];
 
 /// Entry of a product's kernel.
