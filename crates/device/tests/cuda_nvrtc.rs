@@ -58,6 +58,7 @@ fn sources(target: Target, shared_bytes: usize) -> Vec<Source> {
         all.extend(first(&wgmma_unit::all()));
     }
     all.extend(Activation::ALL.map(source::activate));
+    all.extend(Format::SCALED.into_iter().filter_map(source::dequantise));
     for (path, columns) in Path::ALL.into_iter().flat_map(|path| [64, 128].map(|columns| (path, columns))) {
         let of = |tile: &&str| {
             let tile = tile.parse().unwrap();

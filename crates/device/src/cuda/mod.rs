@@ -11,7 +11,8 @@
 //! - a device is named `cuda:N`, N in the driver's order (which CUDA_VISIBLE_DEVICES changes), or by its UUID; its id
 //!   in every file is the UUID;
 //! - refusals of a compiler come back with its log, word for word; a warning that the kernel is not what its name says is a refusal;
-//! - a repetition is one launch on operands packed at bind, timed by the driver's events on the device ([`timer`]);
+//! - a repetition is one launch on operands packed at bind, after one for each block-scaled operand, timed by the driver's events on the
+//!   device ([`timer`]);
 //! - after an error that the driver calls final, every call says
 //!   [`Fault::DeviceLost`](crate::contract::Fault::DeviceLost) until the process ends;
 //! - a kernel that does not end is not ended from here: the caller's timeout ends the process, and the driver its
@@ -172,8 +173,12 @@ impl Cuda {
         let source = source::gemm(path, spec.triple, tile, setting.shared_bytes, finish).map_err(refused)?;
         let architecture = source.targets.compiled_for(self.target()).map_err(refused)?;
         let cubin = nvrtc::compile(&source, &architecture)?;
-        let bias = bias.map(Bias::address);
-        Ok(CudaGemm::own(setting, spec.shape, spec.triple, Own { path, tile, cubin, bias }))
+        let dequantise = source::dequantise(spec.triple.a).map(|source| {
+            let architecture = source.targets.compiled_for(self.target()).map_err(refused)?;
+            nvrtc::compile(&source, &architecture)
+        });
+        let own = Own { path, tile, cubin, bias: bias.map(Bias::address), dequantise: dequantise.transpose()? };
+        Ok(CudaGemm::own(setting, spec.shape, spec.triple, own))
     }
 
     /// The vendor's library, started once.

@@ -68,6 +68,7 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("narrow", include_str!("truths/narrow.toml")),
     ("m4max", include_str!("truths/m4max.toml")),
     ("units", include_str!("truths/units.toml")),
+    ("scaled", include_str!("truths/scaled.toml")),
 ];
 
 /// The largest truth file that is read, in bytes.
