@@ -39,7 +39,8 @@ fn here() -> bool {
 fn sources(target: Target, shared_bytes: usize) -> Vec<Source> {
     let mut all = Vec::new();
     for path in Path::ALL.into_iter().filter(|path| *path != Path::CublasLt) {
-        for &triple in triples(path) {
+        // Kernels of block-scaled triples have the text of bf16's.
+        for &triple in triples(path).iter().filter(|triple| source::multiplied(**triple) == **triple) {
             let tiles = tiles(path, triple);
             let tiles = if target == Target(90) { tiles } else { &tiles[tiles.len() - 1..] };
             let of = |tile: &_, finish| source::gemm(path, triple, *tile, shared_bytes, finish).ok();

@@ -277,7 +277,8 @@ fn rescaled(inputs: &Inputs, scale: impl Fn(usize, usize, u64) -> u64) -> Matrix
     let mut output = Matrix::zeroed(Format::F32, SHAPE.m, SHAPE.n);
     let format = inputs.triple.a;
     for row in 0..SHAPE.m {
-        let a: Vec<u64> = (0..SHAPE.k).map(|k| inputs.a.get(row, k) & 0xFF | scale(row, k, inputs.a.get(row, k) >> 8) << 8).collect();
+        let a: Vec<u64> =
+            (0..SHAPE.k).map(|k| inputs.a.get(row, k) & 0xFF | scale(row, k, inputs.a.get(row, k) >> 8) << 8).collect();
         for col in 0..SHAPE.n {
             let terms = a.iter().enumerate().map(|(k, &x)| (x, inputs.b.get(k, col)));
             let sum = rigel_numerics::exact::dot(format, format, terms).unwrap().sum.to_f64();
@@ -291,7 +292,9 @@ fn rescaled(inputs: &Inputs, scale: impl Fn(usize, usize, u64) -> u64) -> Matrix
 fn a_scale_off_by_one_and_scale_groups_that_begin_too_late_are_wrong() {
     for format in Format::SCALED {
         let size = format.scale_groups().unwrap().size;
-        for (full_check, recipe) in [(0, Recipe::NearNormal), (u64::MAX, Recipe::NearNormal), (u64::MAX, Recipe::Uniform)] {
+        for (full_check, recipe) in
+            [(0, Recipe::NearNormal), (u64::MAX, Recipe::NearNormal), (u64::MAX, Recipe::Uniform)]
+        {
             let mut gatekeeper = gatekeeper(full_check);
             let identity = Identity { triple: Triple::new(format, format, Format::F32), ..identity(recipe) };
             let inputs = gatekeeper.inputs(&identity).unwrap();
