@@ -69,7 +69,8 @@ pub struct Description {
     pub os: String,
     /// Hash or version of the kernel sources.
     pub kernels: String,
-    /// Clocks as stated by the system, in words.
+    /// Clocks as stated by the system, in words; a run without these words gives no verdict, so a device whose clocks no call
+    /// tells says that.
     pub clocks: String,
     /// Features that paths rest on (`avx2`, `fma`, …), sorted.
     pub features: Vec<String>,

@@ -196,6 +196,7 @@ impl Provenance {
             ("device.id", &self.device.id),
             ("device.name", &self.device.name),
             ("device.driver", &self.device.driver),
+            ("device.clocks", &self.device.clocks),
             ("device.toolchain", &self.device.toolchain),
             ("device.os", &self.device.os),
             ("device.kernels", &self.device.kernels),
@@ -211,6 +212,9 @@ impl Provenance {
         }
         if self.host.logical_cpus == 0 {
             missing.push("host.logical_cpus");
+        }
+        if self.host.load.is_none() {
+            missing.push("host.load");
         }
         if self.concurrent_cells == 0 {
             missing.push("concurrent_cells");

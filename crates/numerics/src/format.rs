@@ -56,7 +56,7 @@ pub enum Format {
     U4,
     /// Two's complement, 2 bits.
     I2,
-    /// MXFP8: E4M3 elements, an E8M0 scale for each 32 of them along k ([`crate::block`]).
+    /// MXFP8: E4M3 elements, an E8M0 scale for each 32 of them along k.
     Mxe4m3,
     /// MXFP4: E2M1 elements, an E8M0 scale for each 32 of them along k.
     Mxe2m1,
@@ -253,7 +253,8 @@ impl fmt::Display for Format {
 /// A format name that is not one of [`Format::ALL`] or [`Format::SCALED`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown format `{0}`; known: f64 f32 tf32 f16 bf16 e4m3 e5m2 e4m3_fnuz e5m2_fnuz e2m1 e2m3 e3m2 e8m0 ue4m3 i32 i16 i8 u8 i4 u4 i2 mxe4m3 mxe2m1 nve2m1"
+    "unknown format `{0}`{hint}; known: f64 f32 tf32 f16 bf16 e4m3 e5m2 e4m3_fnuz e5m2_fnuz e2m1 e2m3 e3m2 e8m0 ue4m3 i32 i16 i8 u8 i4 u4 i2 mxe4m3 mxe2m1 nve2m1",
+    hint = crate::synonyms::hint(.0)
 )]
 pub struct UnknownFormat(pub String);
 

@@ -39,6 +39,7 @@ pub mod rounding;
 pub mod sample;
 pub mod shape;
 mod superaccumulator;
+pub mod synonyms;
 pub mod triple;
 pub mod units;
 pub mod words;

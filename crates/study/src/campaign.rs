@@ -5,8 +5,8 @@ mod instruction;
 use crate::deaths::{culprit_row, no_result};
 use crate::meters::row_of;
 use crate::missing::missing;
-use crate::order::{Event, Job, Measured, MeterReading, Order, SOLO, Stage};
 use crate::pieces::Piece;
+use crate::protocol::{Event, Job, Measured, MeterReading, Request, SOLO, Stage};
 use crate::resume;
 use crate::spent::Spent;
 use crate::supervisor::{End, SupervisorError, Workers};
@@ -361,7 +361,7 @@ impl Campaign<'_> {
     }
 
     fn attempt(&mut self, process: u32, job: Job) -> Result<Attempt, CampaignError> {
-        let order = Order {
+        let request = Request {
             device: self.selector.to_owned(),
             process,
             seed: places::seed(self.plan.seed, process),
@@ -381,7 +381,7 @@ impl Campaign<'_> {
         };
         let begun = std::time::Instant::now();
         let spent = &mut self.spent;
-        attempt.end = self.workers.run(&order, |event| match event {
+        attempt.end = self.workers.run(&request, |event| match event {
             Event::At { cell, stage } => attempt.last = Some((cell, stage)),
             Event::Tile(tile) => attempt.tile = Some(tile),
             Event::Cell(measured) => attempt.measured.push(*measured),

@@ -1,7 +1,7 @@
 //! How does a cell climb from compile to load, bind and run, and where does it stop?
 
 use crate::gate::{Gatekeeper, Inputs, View};
-use crate::order::{Stage, cache_of};
+use crate::protocol::{Stage, cache_of};
 use crate::spent::Spent;
 use rigel_device::{CeilingSpec, Device, Epilogue, Fault, Gemm, GemmSpec, Refusal, Rung, Sample};
 use rigel_ledger::Outcome;

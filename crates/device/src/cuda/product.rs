@@ -238,9 +238,7 @@ impl Own {
             Path::Wgmma => vec![
                 Map(mapped(set.a.address(), rows_a, pitch, self.tile.m)?),
                 Map(mapped(set.b.address(), rows_b, pitch, self.tile.n / self.tile.cluster)?),
-                Address(c),
-                number(rows_c),
-                number(pitch_c),
+                Map(mapped(c, rows_c, Matrix::row_bytes(triple.c, pitch_c), 16)?),
                 number(pitch / SLAB),
                 number(down),
                 number(across),

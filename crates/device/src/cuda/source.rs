@@ -71,6 +71,11 @@ pub struct Source {
 /// Bytes of shared memory that barriers and alignment take beside the stages of `wgmma`.
 pub const WGMMA_RESERVED: usize = 1024 + 256;
 
+/// The same with two places of 16 rows of 128 bytes for the results of every warp that multiplies.
+fn wgmma_reserved(tile: Tile) -> usize {
+    WGMMA_RESERVED + wgmma_workers(tile) * 4 * 2 * 16 * SLAB
+}
+
 /// What the kernel that multiplies does to its sums before it stores them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish {
@@ -181,12 +186,13 @@ pub fn gemm(path: Path, triple: Triple, tile: Tile, shared_bytes: usize, finish:
         }
         Path::Wgmma => {
             let instruction = wgmma(triple, tile.n)?;
+            let stages = enough_stages(stages(tile, shared_bytes, wgmma_reserved(tile), 6), &name)?;
             let more = [
                 ("WORKERS", wgmma_workers(tile)),
                 ("TURNS", usize::from(tile.turns)),
                 ("CLUSTER", tile.cluster),
                 ("GROUP", 16 / tile.cluster),
-                ("STAGES", enough_stages(stages(tile, shared_bytes, WGMMA_RESERVED, 6), &name)?),
+                ("STAGES", stages),
             ];
             let text = [
                 &defines(&sizes),
@@ -209,7 +215,7 @@ pub fn gemm_shared(path: Path, tile: Tile, shared_bytes: usize) -> usize {
     let stage = (tile.m + tile.n) * SLAB;
     match path {
         Path::MmaSync => stages(tile, shared_bytes, 0, MMA_SYNC_STAGES) * stage,
-        Path::Wgmma => stages(tile, shared_bytes, WGMMA_RESERVED, 6) * stage + WGMMA_RESERVED,
+        Path::Wgmma => stages(tile, shared_bytes, wgmma_reserved(tile), 6) * stage + wgmma_reserved(tile),
         Path::Scalar | Path::Tiled | Path::CublasLt => 0,
     }
 }

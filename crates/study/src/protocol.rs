@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// The one line that a worker reads.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Order {
+pub struct Request {
     /// Device selector.
     pub device: String,
     /// Process index that rows carry; solo climbs and pilots have [`SOLO`].
