@@ -49,7 +49,7 @@ pub struct Own {
 
 /// What multiplies.
 enum Engine {
-    Own { own: Own, kernel: Option<Kernel>, dequantise: Option<Kernel>, arguments: Vec<Vec<Argument>> },
+    Own { own: Box<Own>, kernel: Option<Kernel>, dequantise: Option<Kernel>, arguments: Vec<Vec<Argument>> },
     Library(Box<Multiplication>),
 }
 
@@ -65,7 +65,7 @@ pub struct CudaGemm {
 impl CudaGemm {
     /// A product by a kernel of this crate.
     pub fn own(setting: Setting, shape: Shape, triple: Triple, own: Own) -> CudaGemm {
-        let engine = Engine::Own { own, kernel: None, dequantise: None, arguments: Vec::new() };
+        let engine = Engine::Own { own: Box::new(own), kernel: None, dequantise: None, arguments: Vec::new() };
         CudaGemm { setting, shape, triple, engine, operands: None }
     }
 
