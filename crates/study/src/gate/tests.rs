@@ -298,7 +298,7 @@ fn a_scale_off_by_one_and_scale_groups_that_begin_too_late_are_wrong() {
             let mut gatekeeper = gatekeeper(full_check);
             let identity = Identity { triple: Triple::new(format, format, Format::F32), ..identity(recipe) };
             let inputs = gatekeeper.inputs(&identity).unwrap();
-            let mut said = |output: &Matrix| {
+            let said = |output: &Matrix| {
                 let view = gatekeeper.look(&inputs, output, TILE).unwrap();
                 gatekeeper.judge(&identity, &inputs, &view, None).outcome
             };
