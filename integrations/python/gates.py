@@ -6,8 +6,10 @@ of the worst element, rounded up to three digits. Integer outputs are compared m
 """
 
 import math
+import re
 from decimal import Decimal
 
+from blake3 import hash_many
 from number_formats import BITS, decode, is_integer, least_exponent, precision
 from rigel_inputs import LADDERS, round_up_3
 
@@ -16,6 +18,7 @@ FAULTS = ("zeros for the product", "one k-step dropped", "one element swapped", 
 CUTS = ("tf32", "f16", "bf16", "e4m3", "e5m2")
 ALIKE = ("zeros", "constant")
 SUMS = "sums: "
+TOOK = "took effect: "
 # From good to bad.
 BADNESS = ("right", "imprecise", "mistrusted", "wrong")
 UNSEEN = ", which would not have seen: "
@@ -205,6 +208,24 @@ def cut_operands(inputs, formats, k, tolerance, witness):
             else:
                 return to
     return None
+
+
+def effect_of(reason):
+    """(judgement, digest of the output) of a product by a toolchain; None where its reason tells no effect. Behind the judgement's own
+    reason, if there is one, stands `took effect: WORDS; output DIGEST`.
+    """
+    rest, _, digest = reason.rpartition("; output ")
+    if not re.fullmatch("[0-9a-f]{16}", digest):
+        return None
+    if rest.startswith(TOOK):
+        return "", digest
+    judgement, took, _ = rest.rpartition("; " + TOOK)
+    return (judgement, digest) if took else None
+
+
+def digest_of(witness):
+    """The first sixteen digits of BLAKE3 over the codes of a whole output, eight bytes each, the lowest first."""
+    return hash_many([b"".join(int(code, 16).to_bytes(8, "little") for _, _, code in witness)])[0][:16]
 
 
 def agrees(outcome, reason, judgement):

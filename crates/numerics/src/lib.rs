@@ -31,6 +31,7 @@ pub mod matrix;
 mod nearest;
 pub mod order;
 pub mod packing;
+pub mod placement;
 pub mod plane;
 pub mod random;
 pub mod recipe;

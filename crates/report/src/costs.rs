@@ -51,7 +51,8 @@ pub(crate) fn all(source: Source<'_>) -> Vec<Costs> {
         note: "Power while nothing ran, and the time between updates of what a meter reads.",
         table: meters(source),
     };
-    [fusion, crossings, attention, energy, meters].into_iter().filter(|costs| !costs.table.rows.is_empty()).collect()
+    let all = [fusion, crossings, attention, energy, meters].into_iter().filter(|costs| !costs.table.rows.is_empty());
+    all.chain(crate::demands::all(source)).collect()
 }
 
 /// The tables as Markdown; empty for a run without them.

@@ -1,6 +1,7 @@
 //! How does a plan become a sealed run, through crashes, hangs, interrupts and resumes?
 
 mod instruction;
+mod placed;
 
 use crate::deaths::{culprit_row, no_result};
 use crate::meters::row_of;
@@ -229,7 +230,8 @@ impl Campaign<'_> {
         let processes = self.plan.sampling.processes;
         resume::drop_partial(&mut self.writer, id, cells, processes)?;
         self.complete_left_out(id, cells)?;
-        let mut cells = match self.pilot(id, cells)? {
+        let placed = cells.iter().any(|cell| cell.work.names_its_tile());
+        let mut cells = match if placed { self.placements(id, cells)? } else { self.pilot(id, cells)? } {
             Ok(cells) => cells,
             Err(ended) => return Ok(ended),
         };

@@ -15,6 +15,8 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("fusion", include_str!("presets/fusion.toml")),
     ("power", include_str!("presets/power.toml")),
     ("attention", include_str!("presets/attention.toml")),
+    ("alignment", include_str!("presets/alignment.toml")),
+    ("versions", include_str!("presets/versions.toml")),
     ("full", include_str!("presets/full.toml")),
 ];
 
@@ -33,7 +35,9 @@ struct Rivals {
 #[derive(Debug, thiserror::Error)]
 pub enum PresetError {
     /// No preset of that name.
-    #[error("no preset `{0}`; known: quick, units, orders, paper, study, fusion, power, attention, full")]
+    #[error(
+        "no preset `{0}`; known: quick, units, orders, paper, study, fusion, power, attention, alignment, versions, full"
+    )]
     Unknown(String),
     /// No match and baselines are named for that backend.
     #[error("presets name no match and baselines for backend `{0}`; give a plan file that does (`--plan`)")]
@@ -72,7 +76,7 @@ mod tests {
             for backend in rigel_device::backends::BACKENDS {
                 let plan = preset(name, backend.name).unwrap();
                 assert_eq!(plan.name, *name);
-                let compares = plan.probes.iter().any(|probe| *probe != Probe::Power);
+                let compares = plan.probes.iter().any(|probe| !matches!(probe, Probe::Power | Probe::Versions));
                 assert!(!compares || plan.sampling.processes >= 6, "{name}: verdicts need six processes");
                 let read = Plan::parse(&plan.to_toml(), "plan.toml").unwrap();
                 assert_eq!(read, plan, "{name} survives its own file");
@@ -83,7 +87,10 @@ mod tests {
     #[test]
     fn unknown_names_are_refused_with_the_known_ones() {
         let said = preset("huge", "cpu").unwrap_err().to_string();
-        assert!(said.contains("quick, units, orders, paper, study, fusion, power, attention, full"), "{said}");
+        assert!(
+            said.contains("quick, units, orders, paper, study, fusion, power, attention, alignment, versions, full"),
+            "{said}"
+        );
         assert!(preset("quick", "abacus").unwrap_err().to_string().contains("--plan"));
     }
 }

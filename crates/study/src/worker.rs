@@ -7,8 +7,9 @@ use crate::sampling;
 use crate::spent::Spent;
 use rigel_device::Device;
 use rigel_ledger::Outcome;
+use rigel_ledger::effect;
 use rigel_ledger::gate::{Judgement, judge_accumulators};
-use rigel_ledger::rows::{CellRow, GateMethod, Identity, name_of};
+use rigel_ledger::rows::{CellRow, GateMethod, Identity, Work, name_of};
 use rigel_ledger::share::Share;
 use rigel_numerics::{Calculation, Time};
 use std::io::{BufRead, Read, Write};
@@ -183,6 +184,12 @@ impl<W: Write> Worker<'_, W> {
                     let own = Judgement { outcome: row.outcome, reason: row.reason.clone(), error: row.gate_error };
                     let alone = rigel_ledger::gate::inherit(&own, None);
                     (row.outcome, row.reason) = (alone.outcome, alone.reason);
+                }
+                if let (Work::Version, Compiled::Product { gemm, .. }, Some(view)) =
+                    (identity.work, &cell.compiled, &view)
+                {
+                    let codes = view.witness.iter().map(|&(_, _, code)| code);
+                    row.reason = effect::written(&row.reason, &gemm.took_effect(), codes);
                 }
                 self.finish(index, row, &[], view.as_ref());
             }

@@ -9,6 +9,7 @@ use super::kernel_tiled::{TiledF32, TiledF64, TiledI16};
 use super::path::Path;
 use super::pool::Pool;
 use crate::contract::{Epilogue, Gemm};
+use rigel_numerics::placement::Placement;
 use rigel_numerics::{Format, Shape, Triple};
 use std::rc::Rc;
 
@@ -24,6 +25,8 @@ pub struct Setting {
     pub last_level_cache: usize,
     /// What follows the product; outputs are f32 then.
     pub epilogue: Option<Epilogue>,
+    /// Where the operands lie, where that is asked: rows a whole number of codes apart.
+    pub placement: Option<Placement>,
 }
 
 impl Setting {
@@ -37,6 +40,7 @@ impl Setting {
                 self.blocking,
                 c,
                 self.epilogue,
+                self.placement,
                 self.pool,
                 self.last_level_cache,
             ))

@@ -46,6 +46,7 @@ pub const FILES: [&str; 18] = [
     attention_source::ATTENTION_MMA_SYNC,
     attention_source::ATTENTION_WGMMA,
     attention_source::ATTENTION_WEIGHTS,
+    super::placed::FILE,
 ];
 
 /// Entry of a product's kernel.

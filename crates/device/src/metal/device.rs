@@ -2,16 +2,18 @@
 
 use super::ceiling::{Loop, Repeated};
 use super::gemm::{self, MetalGemm};
-use super::gpu::Gpu;
+use super::gpu::{Gpu, Library};
 use super::level::{Language, Sdk};
 use super::product::{Path, Product, triple_of, types_of};
 use super::text::{Finish, Kernel};
 use super::triples::Types;
 use super::unit::{Instruction, MetalUnit};
-use super::{element::Element, probe};
+use super::{element::Element, placed, probe, toolchain};
+use crate::by::By;
 use crate::contract::*;
 use crate::unit::{Unit, UnitSpec};
 use rigel_numerics::epilogue::Activation;
+use rigel_numerics::placement::Placement;
 use rigel_numerics::{Shape, Triple};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -45,6 +47,21 @@ impl<G: Gpu + 'static> MetalDevice<G> {
         let source = kernel.source(self.language(&kernel));
         let library = self.gpu.borrow_mut().compile(&source)?;
         Ok(MetalGemm::new(Rc::clone(&self.gpu), product, spec.triple, library, entry))
+    }
+
+    /// A product and its library and entry, compiled in this language whatever its kernel needs.
+    fn compiled_in(
+        &mut self,
+        spec: &GemmSpec,
+        language: Language,
+    ) -> Result<(Product, (Library, &'static str)), Refusal> {
+        let refused = |diagnostic| Refusal { rung: Rung::Compile, diagnostic };
+        let path =
+            Path::named(&spec.path).ok_or_else(|| refused(format!("backend metal has no path `{}`", spec.path)))?;
+        let product = Product::new(path, spec.triple, spec.shape, &spec.tile).map_err(refused)?;
+        let (kernel, entry) = product.kernel().map_err(refused)?;
+        let library = self.gpu.borrow_mut().compile(&kernel.source(language))?;
+        Ok((product, (library, entry)))
     }
 
     fn language(&self, kernel: &Kernel) -> Language {
@@ -185,6 +202,32 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
         let source = kernel.source(self.language(&kernel));
         let apart = Some(self.gpu.borrow_mut().compile(&source)?);
         Ok(Box::new(product.with(gemm::Epilogue { apart })))
+    }
+
+    fn placed_tiles(&self, path: &str, triple: Triple) -> Vec<String> {
+        Path::named(path).map_or(Vec::new(), |path| placed::tiles(path, triple))
+    }
+
+    fn compile_placed(&mut self, spec: &GemmSpec, placement: Placement) -> Result<Box<dyn Gemm>, Refusal> {
+        let language = self.gpu.borrow().sdk().map_or(Language::V3_2, Sdk::language);
+        let (product, compiled) = self.compiled_in(spec, language)?;
+        Ok(Box::new(placed::PlacedGemm::new(Rc::clone(&self.gpu), product, spec.triple, compiled, placement)?))
+    }
+
+    fn toolchains(&self, path: &str, triple: Triple) -> Vec<String> {
+        let has = Path::named(path).zip(types_of(triple)).is_some();
+        if has { toolchain::all() } else { Vec::new() }
+    }
+
+    fn compile_by(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal> {
+        let refused = |diagnostic| Refusal { rung: Rung::Compile, diagnostic };
+        let language = toolchain::named(&spec.tile).map_err(refused)?;
+        let tiles = Path::named(&spec.path).map_or(&[][..], Path::tiles);
+        let tile = tiles.last().map(|tile| (*tile).to_owned()).unwrap_or_default();
+        let (product, (library, entry)) = self.compiled_in(&GemmSpec { tile, ..spec.clone() }, language)?;
+        let gemm = MetalGemm::new(Rc::clone(&self.gpu), product, spec.triple, library, entry);
+        let took = toolchain::took(&mut *self.gpu.borrow_mut(), language);
+        Ok(Box::new(By::new(Box::new(gemm), took)))
     }
 
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal> {

@@ -112,6 +112,7 @@ fn triple(triple: Triple, rate: f64) -> PlantedTriple {
         stated: None,
         epilogue: None,
         attention: None,
+        alignment: None,
         ceiling: Some(PlantedCeiling {
             rate: rate / 0.9,
             operations: 1 << 30,
@@ -148,6 +149,7 @@ fn device(seed: u64, family: &str, states: States, noise: Noise, paths: Vec<Plan
         faults: Vec::new(),
         meters: Vec::new(),
         units: Vec::new(),
+        toolchains: Vec::new(),
         conversions: Vec::new(),
     }
 }
