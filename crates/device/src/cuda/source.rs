@@ -27,7 +27,7 @@ const WGMMA_UNIT: &str = include_str!("kernels/wgmma_unit.cu");
 const DEQUANTISE: &str = include_str!("kernels/dequantise.cu");
 
 /// Every kernel file of CUDA C++, for the hash in provenance.
-pub const FILES: [&str; 18] = [
+pub const FILES: [&str; 19] = [
     ELEMENTS,
     EPILOGUE,
     SCALAR,
