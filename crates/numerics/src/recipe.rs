@@ -1,6 +1,6 @@
 //! What is input element (row, column) of operand A or B, for a given seed and recipe?
 //!
-//! [`RECIPE_TEXT`] is the normative answer; `integrations/python/rigel_inputs.py` is the same in Python. Nothing
+//! [`RECIPE_TEXT`] is the normative answer, for block-scaled formats that of elements and of scales ([`crate::block`]); `integrations/python/rigel_inputs.py` is the same in Python. Nothing
 //! here uses floating arithmetic, so every language and machine makes the same bits.
 
 use crate::Format;
@@ -85,6 +85,9 @@ impl Recipe {
     pub fn max_magnitude(self, format: Format) -> f64 {
         if self.supports(format).is_err() {
             return 0.0;
+        }
+        if let Some(groups) = format.scale_groups() {
+            return self.max_magnitude(groups.element) * self.of_scales().max_magnitude(groups.scale);
         }
         let scale = f64::from(1u32 << format.bits().min(31)) / 8.0;
         match self {

@@ -6,7 +6,8 @@ use std::{fmt, str::FromStr};
 
 /// A type triple: A, B → C, with the accumulate type that the vendor declares.
 ///
-/// Written `e4m3,e4m3->f32`, or `f16,f16->f16+f32` when the declared accumulate type (after `+`) is not the output type.
+/// Written `e4m3,e4m3->f32`, or `f16,f16->f16+f32` when the declared accumulate type (after `+`) is not the output type. Operands
+/// may be block-scaled: `mxe4m3,mxe4m3->f32`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Triple {
@@ -26,9 +27,9 @@ impl Triple {
         Triple { a, b, c, acc: c }
     }
 
-    /// The wider operand's width in bits; what makes a triple "narrow".
+    /// The width in bits of the wider operand's elements, without their scales; what makes a triple "narrow".
     pub const fn operand_bits(self) -> u32 {
-        let (a, b) = (self.a.bits(), self.b.bits());
+        let (a, b) = (self.a.element_bits(), self.b.element_bits());
         if a > b { a } else { b }
     }
 
@@ -79,6 +80,11 @@ pub enum BadTriple {
          needs integer operands, and output and accumulate type are both integers or both floats"
     )]
     Mixed(String),
+    /// The output or the accumulate type is block-scaled.
+    #[error(
+        "`{0}` sums in a block-scaled format: {1} is a type of operands; C and the accumulate type are plain formats"
+    )]
+    Scaled(String, Format),
 }
 
 impl FromStr for Triple {
@@ -89,6 +95,9 @@ impl FromStr for Triple {
         let (a, b) = operands.split_once(',').ok_or_else(form)?;
         let (c, acc) = output.split_once('+').unwrap_or((output, output));
         let t = Triple { a: a.trim().parse()?, b: b.trim().parse()?, c: c.trim().parse()?, acc: acc.trim().parse()? };
+        if let Some(scaled) = [t.c, t.acc].into_iter().find(|f| f.scale_groups().is_some()) {
+            return Err(BadTriple::Scaled(s.to_owned(), scaled));
+        }
         // Integers may meet a floating sum, which holds them; a sum of integers has no place for fractions.
         let operands_fit = !t.c.is_integer() || t.a.is_integer() && t.b.is_integer();
         if operands_fit && t.acc.is_integer() == t.c.is_integer() { Ok(t) } else { Err(BadTriple::Mixed(s.to_owned())) }
