@@ -42,7 +42,7 @@ fn said(row: &CellRow) -> (String, String) {
 }
 
 /// Phrases of compilers, assemblers, loaders and drivers, in lower case, with what they come to. The first that is found counts.
-const CLASSES: [(&str, &str); 21] = [
+const CLASSES: [(&str, &str); 22] = [
     ("invalid value for --gpu-architecture", "the compiler knows no such target"),
     ("is not defined for option 'gpu-architecture'", "the compiler knows no such target"),
     ("unsupported gpu architecture", "the compiler knows no such target"),
