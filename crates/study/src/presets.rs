@@ -74,10 +74,9 @@ pub fn preset(name: &str, backend: &str) -> Result<Plan, PresetError> {
     table.insert("match".into(), value(toml::Value::try_from(&rivals.matches))?);
     table.insert("baselines".into(), value(toml::Value::try_from(&rivals.baselines))?);
     let mut plan: Plan = table.try_into().map_err(|e: toml::de::Error| broken(e.to_string()))?;
-    if let Some(few) = rivals.few.iter().find(|few| few.presets.iter().any(|preset| preset == name)) {
-        if plan.select.triples.is_empty() {
-            plan.select.triples.clone_from(&few.triples);
-        }
+    let few = rivals.few.iter().find(|few| few.presets.iter().any(|preset| preset == name));
+    if let Some(few) = few.filter(|_| plan.select.triples.is_empty()) {
+        plan.select.triples.clone_from(&few.triples);
     }
     Ok(plan)
 }
