@@ -201,7 +201,7 @@ fn rules_are_asked_and_refusals_are_answers() {
     assert_ne!(plain, drawn);
     let kinds: Vec<String> = csv::Reader::from_reader(drawn.as_bytes())
         .records()
-        .map(|row| row.unwrap().iter().last().unwrap_or_default().to_owned())
+        .map(|row| row.unwrap().iter().next_back().unwrap_or_default().to_owned())
         .collect();
     assert!(kinds.len() > 60 && kinds.iter().all(|kind| kind == "simulated"), "{drawn}");
 }
