@@ -49,7 +49,7 @@ fn planted_ones_are_called_what_they_are() {
 fn a_processor_converts_them_and_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let triples = "triple=mxe4m3,mxe4m3->f32;nve2m1,nve2m1->f32";
-    let axes = "types-shape=1,33x31x17,9x9x65;types-recipe=near-normal,uniform,small-integers;path=avx2-fma";
+    let axes = "types-shape=33x31x17,9x9x65;types-recipe=near-normal,uniform,small-integers;path=avx2-fma";
     run(dir.path(), &["types", "--device", "cpu", "--axis", triples, "--axis", axes]);
     let cells = file(dir.path(), "cells.csv");
     if tells(&cells, &["avx2-fma", "mxe4m3", "absent"]) {
