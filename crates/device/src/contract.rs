@@ -280,9 +280,9 @@ pub struct MissingMeter {
 }
 
 /// What a device answered about a rule that no product shows: a version, an alignment, what becomes of old content.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleAnswer {
-    /// The rule: `language`, `library`, `mode`, `slice`, `row distance`.
+    /// The rule: `language`, `library`, `trap`, `mode`, `slice`, `tail of k`, `row distance`.
     pub rule: String,
     /// What was asked for.
     pub asked: String,
@@ -389,10 +389,13 @@ pub trait Device {
     fn conversion(&mut self, name: &str) -> Result<Box<dyn Conversion>, Absent> {
         Err(Absent(format!("this device offers no conversion `{name}`")))
     }
-    /// Asks for every rule that no product shows, and whether these libraries, compiled elsewhere, load here.
-    fn rules(&mut self, _libraries: &[std::path::PathBuf]) -> Vec<RuleAnswer> {
-        Vec::new()
+    /// Whether there are rules to ask for.
+    fn has_rules(&self) -> bool {
+        false
     }
+    /// Asks for every rule that no product shows, and whether these libraries, compiled elsewhere, load here; tells each answer before
+    /// it asks the next question, which may kill the process.
+    fn rules(&mut self, _libraries: &[std::path::PathBuf], _say: &mut dyn FnMut(RuleAnswer)) {}
     /// Meters that exist, and those that do not with the reason.
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>);
     /// Lets time pass while nothing runs, so that meters see the device idle. A virtual clock is set forward instead.

@@ -88,6 +88,7 @@ impl Provenance {
                 features: Vec::new(),
                 offers: Vec::new(),
                 missing_meters: Vec::new(),
+                rules: Vec::new(),
                 meters: Vec::new(),
             },
             host: Host { cpu: text(), logical_cpus: 1, load: Some(0.0), environment: String::new() },

@@ -72,7 +72,7 @@ fn every_mistake_is_told_where_it_is() {
         ("coarse_cap = 0.01", "coarse_cap = 1.5", "`thresholds.coarse_cap` is 1.5"),
         ("timeout_s = 10.0", "timeout_s = 0", "`limits.timeout_s` is 0; allowed: a number from 0.1"),
         ("triple = \"f32,f32->f32\"", "triple = \"f32\"", "is not a type triple"),
-        ("triple = \"f32,f32->f32\"", "triple = \"i8,i8->f32\"", "mixes integer operands"),
+        ("triple = \"f32,f32->f32\"", "triple = \"f32,i8->i32\"", "sums floating operands into integers"),
         ("judged = []", "judged = [\"f99,f32->f32\"]", "unknown format `f99`"),
         ("shapes = [\"8x8x8\"]", "shapes = []", "at least one of: MxNxK"),
         ("shapes = [\"8x8x8\"]", "shapes = [\"0x8x8\"]", "each extent from 1 to 1048576"),

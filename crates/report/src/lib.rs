@@ -26,6 +26,7 @@ mod rules;
 mod scale;
 mod source;
 mod study;
+mod study_evidence;
 mod svg;
 mod table;
 mod text;

@@ -27,6 +27,7 @@ pub mod protocol;
 pub mod recovery;
 pub mod resume;
 pub mod rivals;
+pub mod rules;
 pub mod sampling;
 pub mod select;
 pub mod spent;

@@ -98,6 +98,7 @@ fn record(
         offers: offers.into_iter().map(offer).collect(),
         missing_meters: missing.into_iter().map(|m| MissingMeterRecord { name: m.name, reason: m.reason }).collect(),
         meters,
+        rules: Vec::new(),
     }
 }
 

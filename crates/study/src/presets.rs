@@ -2,6 +2,7 @@
 
 use rigel_ledger::Plan;
 use rigel_ledger::plan::{Baselines, Match};
+use rigel_numerics::Triple;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -22,13 +23,23 @@ pub const PRESETS: &[(&str, &str)] = &[
 
 const RIVALS: &str = include_str!("presets/rivals.toml");
 
-/// Match and baselines of a backend.
+/// Match and baselines of a backend, and what some presets time of its many type triples.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rivals {
     #[serde(rename = "match")]
     matches: Match,
     baselines: Baselines,
+    #[serde(default)]
+    few: Vec<Few>,
+}
+
+/// Presets of the study's sizes take these triples alone, so that a run of one stays small enough to be committed.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Few {
+    presets: Vec<String>,
+    triples: Vec<Triple>,
 }
 
 /// A preset that cannot be resolved.
@@ -62,7 +73,12 @@ pub fn preset(name: &str, backend: &str) -> Result<Plan, PresetError> {
     let value = |v: Result<toml::Value, toml::ser::Error>| v.map_err(|e| broken(e.to_string()));
     table.insert("match".into(), value(toml::Value::try_from(&rivals.matches))?);
     table.insert("baselines".into(), value(toml::Value::try_from(&rivals.baselines))?);
-    table.try_into().map_err(|e: toml::de::Error| broken(e.to_string()))
+    let mut plan: Plan = table.try_into().map_err(|e: toml::de::Error| broken(e.to_string()))?;
+    let few = rivals.few.iter().find(|few| few.presets.iter().any(|preset| preset == name));
+    if let Some(few) = few.filter(|_| plan.select.triples.is_empty()) {
+        plan.select.triples.clone_from(&few.triples);
+    }
+    Ok(plan)
 }
 
 #[cfg(test)]
@@ -82,6 +98,20 @@ mod tests {
                 assert_eq!(read, plan, "{name} survives its own file");
             }
         }
+    }
+
+    #[test]
+    fn presets_of_the_studys_sizes_take_few_of_metals_triples_and_small_ones_take_all() {
+        let triples = |name: &str, backend: &str| preset(name, backend).unwrap().select.triples;
+        for backend in ["metal", "metal-sim"] {
+            let paper = triples("paper", backend);
+            assert!(paper.contains(&preset("paper", backend).unwrap().matches.triple));
+            let study = triples("study", backend);
+            assert!(study.len() < paper.len() && study.iter().all(|triple| paper.contains(triple)), "{study:?}");
+            assert!(triples("quick", backend).is_empty() && triples("units", backend).is_empty());
+            assert_eq!(triples("attention", backend).len(), 1, "its own list stands");
+        }
+        assert!(triples("paper", "cpu").is_empty());
     }
 
     #[test]

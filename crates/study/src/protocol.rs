@@ -1,7 +1,7 @@
 //! What does a worker get told, and what does it say? One JSON value a line, both ways.
 
 use crate::spent::Spent;
-use rigel_device::Cache;
+use rigel_device::{Cache, RuleAnswer};
 use rigel_ledger::plan::{Limits, Sampling, Thresholds};
 use rigel_ledger::rows::{Bits, CacheState, CellRow, Identity, PowerRow, SampleRow, WitnessRow};
 use rigel_ledger::units::UnitRecord;
@@ -62,6 +62,8 @@ pub enum Job {
         /// Fresh dot products of a validation.
         validation: u64,
     },
+    /// Ask for the rules that no product shows.
+    Rules,
     /// Say whether the device still answers.
     Health,
 }
@@ -96,6 +98,8 @@ pub enum Event {
     },
     /// What meters read, all of a job's at once.
     Readings(Vec<MeterReading>),
+    /// What the device answered about a rule.
+    Rule(RuleAnswer),
     /// Where this process spent its time so far.
     Spent(Spent),
     /// The device's health.

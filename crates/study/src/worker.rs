@@ -66,6 +66,10 @@ pub fn serve(request: &Request, output: impl Write) -> Result<(), WorkerError> {
             worker.meters(device.as_mut(), cells, Time::from_seconds(*window_s), *energy)
         }
         Job::Unit { cell, validation } => worker.unit(device.as_mut(), cell, *validation),
+        Job::Rules => {
+            device.rules(&[], &mut |answer| worker.say(&Event::Rule(answer)));
+            Ok(())
+        }
         Job::Health => {
             worker.say(&Event::Health(device.health()));
             Ok(())

@@ -52,7 +52,7 @@ impl Setting {
     /// # Safety
     /// The processor has the features of the kernel's path.
     unsafe fn floats<K: Kernel<A = f32, B = f32>>(self, operands: Format) -> Option<Box<dyn Gemm>> {
-        use decode::{Bf16, E4m3, E5m2, F16, F32};
+        use decode::{Bf16, E4m3, E5m2, F16, F32, Mxe2m1, Mxe4m3, Nve2m1};
         // SAFETY: the same condition.
         unsafe {
             Some(match operands {
@@ -61,6 +61,9 @@ impl Setting {
                 Format::F16 => self.product::<K, F16, F16>(Format::F32),
                 Format::E4m3 => self.product::<K, E4m3, E4m3>(Format::F32),
                 Format::E5m2 => self.product::<K, E5m2, E5m2>(Format::F32),
+                Format::Mxe4m3 => self.product::<K, Mxe4m3, Mxe4m3>(Format::F32),
+                Format::Mxe2m1 => self.product::<K, Mxe2m1, Mxe2m1>(Format::F32),
+                Format::Nve2m1 => self.product::<K, Nve2m1, Nve2m1>(Format::F32),
                 _ => return None,
             })
         }

@@ -119,7 +119,9 @@ pub fn beside(compiler: &Path) {
 /// The folders that are looked into: those of the variable, then the usual ones.
 fn folders() -> Vec<PathBuf> {
     let named = std::env::var_os(FOLDERS).map(|folders| std::env::split_paths(&folders).collect()).unwrap_or_default();
-    [named, USUAL.map(PathBuf::from).to_vec()].concat()
+    // What lies in `stubs` is linked against and does nothing.
+    let real = |folder: &PathBuf| !folder.ends_with("stubs");
+    [named, USUAL.map(PathBuf::from).to_vec()].concat().into_iter().filter(real).collect()
 }
 
 /// Whether a library is present, if need be after it was loaded from one of the folders: the loader then knows it by name.

@@ -11,7 +11,8 @@
 //! - a device is named `cuda:N`, N in the driver's order (which CUDA_VISIBLE_DEVICES changes), or by its UUID; its id
 //!   in every file is the UUID;
 //! - refusals of a compiler come back with its log, word for word; a warning that the kernel is not what its name says is a refusal;
-//! - a repetition is one launch on operands packed at bind, timed by the driver's events on the device ([`timer`]);
+//! - a repetition is one launch on operands packed at bind, after one for each block-scaled operand, timed by the driver's events on the
+//!   device ([`timer`]);
 //! - after an error that the driver calls final, every call says
 //!   [`Fault::DeviceLost`](crate::contract::Fault::DeviceLost) until the process ends;
 //! - a kernel that does not end is not ended from here: the caller's timeout ends the process, and the driver its
@@ -186,8 +187,13 @@ impl Cuda {
         let source = source::gemm(path, spec.triple, tile, setting.shared_bytes, finish).map_err(refused)?;
         let architecture = source.targets.compiled_for(self.target()).map_err(refused)?;
         let cubin = nvrtc::compile(&source, &architecture)?;
-        let bias = bias.map(Bias::address);
-        Ok(CudaGemm::own(setting, spec.shape, spec.triple, Own { path, tile, cubin, bias, block: None }))
+        let dequantise = source::dequantise(spec.triple.a).map(|source| {
+            let architecture = source.targets.compiled_for(self.target()).map_err(refused)?;
+            nvrtc::compile(&source, &architecture)
+        });
+        let own =
+            Own { path, tile, cubin, bias: bias.map(Bias::address), dequantise: dequantise.transpose()?, block: None };
+        Ok(CudaGemm::own(setting, spec.shape, spec.triple, own))
     }
 
     /// The vendor's library, started once.
@@ -361,7 +367,7 @@ impl Device for Cuda {
             placed::source(path, spec.triple, spec.shape, way, placement, setting.shared_bytes).map_err(refused)?;
         let architecture = source.targets.compiled_for(self.target()).map_err(refused)?;
         let cubin = nvrtc::compile(&source, &architecture)?;
-        let own = Own { path, tile: way.tile, cubin, bias: None, block };
+        let own = Own { path, tile: way.tile, cubin, bias: None, dequantise: None, block };
         let gemm = CudaGemm::own(setting, spec.shape, spec.triple, own);
         // In shared memory it is the kernel that places them.
         let in_shared = way.loads == placed::Loads::Shared;
@@ -371,6 +377,8 @@ impl Device for Cuda {
     fn toolchains(&self, path: &str, triple: Triple) -> Vec<String> {
         match Self::offered(path, triple) {
             Ok(Path::CublasLt | Path::Scalar) | Err(_) => Vec::new(),
+            // Their kernels have the text of bf16's.
+            Ok(_) if source::multiplied(triple) != triple => Vec::new(),
             Ok(_) => toolchain::all(self.target()).iter().map(toolchain::Toolchain::to_string).collect(),
         }
     }
@@ -388,7 +396,7 @@ impl Device for Cuda {
             toolchain::compile(&source, &toolchain)
         });
         let toolchain::Compiled { cubin, took } = made.clone().map_err(refused)?;
-        let own = Own { path, tile, cubin, bias: None, block: None };
+        let own = Own { path, tile, cubin, bias: None, dequantise: None, block: None };
         let gemm = CudaGemm::own(setting, spec.shape, spec.triple, own);
         Ok(Box::new(By::new(Box::new(gemm), took)))
     }

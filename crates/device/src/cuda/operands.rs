@@ -4,15 +4,18 @@
 //! all paths read the same bytes. A user who keeps weights packed does so once, and so does [`Operands::bind`]; no repetition pays
 //! for it. Rows and columns are padded with zeros to whole launch tiles, k to whole 128 bytes: products with zeros add nothing. C
 //! has whole 16 rows and a pitch of whole 16 elements; what lies beyond m × n is never looked at.
+//!
+//! Block-scaled operands lie the same way, elements and scales apart, beside room for the bf16 that every repetition makes of them.
 
 use super::driver::{Context, DriverError, check};
 use super::memory::Memory;
 use super::tile::{PADDING, SLAB};
-use crate::contract::{Cache, GUARD, POISON};
+use crate::contract::{Cache, Fault, GUARD, POISON};
 use cudarc::driver::sys;
 use rayon::prelude::*;
+use rigel_numerics::block::planes;
 use rigel_numerics::placement::Placement;
-use rigel_numerics::{Format, Matrix, Shape, Triple};
+use rigel_numerics::{Format, Matrix, Operand, Shape, Triple};
 use std::ffi::c_void;
 use std::rc::Rc;
 
@@ -59,12 +62,24 @@ impl Extents {
     }
 }
 
+/// A block-scaled operand as a user keeps it: rows of A, columns of B.
+pub struct Coded {
+    /// Elements, packed.
+    pub elements: Memory,
+    /// Scales, one a scale group.
+    pub scales: Memory,
+    /// Eights of elements.
+    pub eights: usize,
+}
+
 /// One set of operands, bound.
 pub struct Bound {
     /// A, row by row.
     pub a: Memory,
     /// B, column by column.
     pub b: Memory,
+    /// What A and B are made of anew in every repetition, where they are block-scaled.
+    pub coded: Option<[Coded; 2]>,
 }
 
 /// Operands and output on the device.
@@ -78,6 +93,12 @@ pub struct Operands {
     pub sets: Vec<Bound>,
     /// C.
     pub c: Memory,
+}
+
+impl Coded {
+    fn copy(&self) -> Result<Coded, DriverError> {
+        Ok(Coded { elements: self.elements.copy()?, scales: self.scales.copy()?, eights: self.eights })
+    }
 }
 
 impl Operands {
@@ -102,9 +123,32 @@ impl Operands {
         let set = Bound {
             a: hold(padded(a, extents.pitch), extents.rows_a)?,
             b: hold(transposed(b, extents.pitch), extents.rows_b)?,
+            coded: None,
         };
         let c = Memory::filled(context, extents.rows_c * Matrix::row_bytes(triple.c, extents.pitch_c), POISON)?;
         Ok(Operands { context: Rc::clone(context), shape, output: triple.c, extents, l2_bytes, sets: vec![set], c })
+    }
+
+    /// Adds elements and scales of block-scaled operands: A and B are then only room for what they become.
+    ///
+    /// # Errors
+    /// What the driver says; codes of one scale group that have unlike scales.
+    pub fn add_codes(&mut self, a: &Matrix, b: &Matrix) -> Result<(), Fault> {
+        let apart = |rows: &Matrix| {
+            let (elements, scales) = planes(rows, Operand::A).map_err(|e| Fault::Failed(e.to_string()))?;
+            let depth = self.extents.pitch * 8 / rows.format.bits() as usize;
+            let lines = |x: &Matrix, depth: usize| padded(x, depth * x.format.bits() as usize / 8);
+            let size = rows.format.scale_groups().map_or(1, |groups| groups.size);
+            Ok::<_, Fault>(Coded {
+                elements: Memory::holding(&self.context, &lines(&elements, depth), 0)?,
+                scales: Memory::holding(&self.context, &lines(&scales, depth / size), 0)?,
+                eights: rows.rows * depth / 8,
+            })
+        };
+        let columns =
+            Matrix { rows: b.cols, cols: b.rows, bytes: transposed(b, Matrix::row_bytes(b.format, b.rows)), ..*b };
+        self.sets[0].coded = Some([apart(a)?, apart(&columns)?]);
+        Ok(())
     }
 
     /// How they lie.
@@ -122,7 +166,12 @@ impl Operands {
             Cache::Cold => (2 * self.l2_bytes).div_ceil(self.sets[0].a.bytes() + self.sets[0].b.bytes()) + 1,
         };
         while self.sets.len() < wanted {
-            let set = Bound { a: self.sets[0].a.copy()?, b: self.sets[0].b.copy()? };
+            let Bound { a, b, coded } = &self.sets[0];
+            let coded = match coded {
+                Some([a, b]) => Some([a.copy()?, b.copy()?]),
+                None => None,
+            };
+            let set = Bound { a: a.copy()?, b: b.copy()?, coded };
             self.sets.push(set);
         }
         Ok(wanted)

@@ -1,13 +1,15 @@
 //! How does a compiled kernel become a product behind the contract?
 //!
-//! Operands are packed and copied once, at bind ([`super::operands`]); a repetition is one launch. Cold repetitions take turns over
+//! Operands are packed and copied once, at bind ([`super::operands`]); a repetition is one launch. Block-scaled operands become bf16 by
+//! two launches before it, which are part of the repetition. Cold repetitions take turns over
 //! sets of operands that fill twice the L2 cache.
 
 use super::cublaslt::Multiplication;
 use super::driver::{Context, DriverError};
 use super::kernel::{Argument, Geometry, Kernel};
+use super::memory::Memory;
 use super::nvrtc::Cubin;
-use super::operands::{Bound, Extents, Operands, mapped};
+use super::operands::{Bound, Coded, Extents, Operands, mapped};
 use super::path::Path;
 use super::source;
 use super::tile::{SLAB, Tile};
@@ -42,6 +44,8 @@ pub struct Own {
     pub cubin: Cubin,
     /// Where the bias lies that it adds, if it adds one.
     pub bias: Option<u64>,
+    /// Machine code of what makes bf16 of block-scaled operands.
+    pub dequantise: Option<Cubin>,
     /// Its block, where that is not the one of the path's products.
     pub block: Option<Block>,
 }
@@ -57,7 +61,7 @@ pub struct Block {
 
 /// What multiplies.
 enum Engine {
-    Own { own: Own, kernel: Option<Kernel>, arguments: Vec<Vec<Argument>> },
+    Own { own: Box<Own>, kernel: Option<Kernel>, dequantise: Option<Kernel>, arguments: Vec<Vec<Argument>> },
     Library(Box<Multiplication>),
 }
 
@@ -74,7 +78,7 @@ pub struct CudaGemm {
 impl CudaGemm {
     /// A product by a kernel of this crate.
     pub fn own(setting: Setting, shape: Shape, triple: Triple, own: Own) -> CudaGemm {
-        let engine = Engine::Own { own, kernel: None, arguments: Vec::new() };
+        let engine = Engine::Own { own: Box::new(own), kernel: None, dequantise: None, arguments: Vec::new() };
         CudaGemm { setting, shape, triple, engine, placement: None, operands: None }
     }
 
@@ -122,10 +126,15 @@ impl CudaGemm {
         let operands = self.operands.as_ref().ok_or_else(|| Fault::Failed("no operands are bound yet".into()))?;
         match &self.engine {
             Engine::Library(multiplication) => {
-                let Bound { a, b } = &operands.sets[set];
+                let Bound { a, b, .. } = &operands.sets[set];
                 multiplication.multiply(a, b, &operands.c)
             }
-            Engine::Own { own, kernel, arguments } => {
+            Engine::Own { own, kernel, dequantise, arguments } => {
+                if let (Some(dequantise), Bound { a, b, coded: Some(coded) }) = (dequantise, &operands.sets[set]) {
+                    for (coded, to) in coded.iter().zip([a, b]) {
+                        self.convert(dequantise, coded, to)?;
+                    }
+                }
                 let kernel = kernel.as_ref().ok_or_else(|| Fault::Failed("the kernel is not loaded".into()))?;
                 let geometry = own.geometry(&self.setting, self.shape, self.triple);
                 // SAFETY: these are the arguments of the path's kernel, in its order; operands are padded to whole tiles, and the
@@ -133,6 +142,17 @@ impl CudaGemm {
                 unsafe { kernel.launch(geometry, &arguments[set]) }.map_err(Fault::from)
             }
         }
+    }
+
+    /// Queues the conversion of an operand to bf16.
+    fn convert(&self, kernel: &Kernel, coded: &Coded, to: &Memory) -> Result<(), Fault> {
+        let blocks = (coded.eights.div_ceil(256) as u32).min(self.setting.multiprocessors * 16);
+        let geometry = Geometry { grid: (blocks, 1), block: 256, shared: 0 };
+        let [elements, scales, to] =
+            [&coded.elements, &coded.scales, to].map(|memory| Argument::Address(memory.address()));
+        let arguments = [elements, scales, to, Argument::Number(coded.eights as i32)];
+        // SAFETY: the kernel takes these and writes 16 bytes for each eight; the operand has that many rows of as many elements.
+        Ok(unsafe { kernel.launch(geometry, &arguments) }?)
     }
 
     /// Queues one product of warm operands, which [`CudaGemm::ready`] made ready.
@@ -153,17 +173,23 @@ impl CudaGemm {
 
 impl Gemm for CudaGemm {
     fn load(&mut self) -> Result<(), Refusal> {
-        let Engine::Own { own, kernel, .. } = &mut self.engine else { return Ok(()) };
+        let Engine::Own { own, kernel, dequantise, .. } = &mut self.engine else { return Ok(()) };
         let shared = own.block_in(&self.setting, self.triple).shared;
         *kernel = Some(Kernel::of(&self.setting.context, &own.cubin, source::GEMM_ENTRY, shared as u32)?);
+        if let Some(cubin) = &own.dequantise {
+            *dequantise = Some(Kernel::of(&self.setting.context, cubin, source::DEQUANTISE_ENTRY, 0)?);
+        }
         Ok(())
     }
 
     fn bind(&mut self, a: &Matrix, b: &Matrix) -> Result<(), Fault> {
         let Setting { context, l2_bytes, .. } = &self.setting;
-        let operands = Operands::bind(context, self.shape, self.triple, *l2_bytes, self.placement, a, b)?;
+        let mut operands = Operands::bind(context, self.shape, self.triple, *l2_bytes, self.placement, a, b)?;
+        if source::multiplied(self.triple) != self.triple {
+            operands.add_codes(a, b)?;
+        }
         if let Engine::Library(multiplication) = &mut self.engine {
-            let Bound { a, b } = &operands.sets[0];
+            let Bound { a, b, .. } = &operands.sets[0];
             multiplication.choose(&self.setting.timer, a, b, &operands.c)?;
         }
         self.operands = Some(operands);

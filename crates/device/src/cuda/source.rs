@@ -24,9 +24,10 @@ const WGMMA_CEILING: &str = include_str!("kernels/wgmma_ceiling.cu");
 pub(super) const COPY_ENGINE: &str = include_str!("kernels/copy_engine.cu");
 const EPILOGUE: &str = include_str!("kernels/epilogue.cu");
 const WGMMA_UNIT: &str = include_str!("kernels/wgmma_unit.cu");
+const DEQUANTISE: &str = include_str!("kernels/dequantise.cu");
 
 /// Every kernel file of CUDA C++, for the hash in provenance.
-pub const FILES: [&str; 18] = [
+pub const FILES: [&str; 19] = [
     ELEMENTS,
     EPILOGUE,
     SCALAR,
@@ -38,6 +39,7 @@ pub const FILES: [&str; 18] = [
     WGMMA,
     WGMMA_CEILING,
     WGMMA_UNIT,
+    DEQUANTISE,
     COPY_ENGINE,
     attention_source::ATTENTION_SOFTMAX,
     attention_source::ATTENTION_TILED,
@@ -118,9 +120,31 @@ pub fn activate(activation: Activation) -> Source {
     Source { name: activation.to_string(), text, entry: ACTIVATE_ENTRY, targets: Declared::From(Target(75)) }
 }
 
-/// Whether products of a path and triple can have an epilogue: those of the matrix instructions into f32.
+/// Entry of the kernel that multiplies elements by their scales.
+pub const DEQUANTISE_ENTRY: &str = "dequantise";
+
+/// The kernel that makes bf16 of a block-scaled operand; `None` for other formats.
+pub fn dequantise(format: Format) -> Option<Source> {
+    let groups = format.scale_groups()?;
+    let sizes = defines(&[("ELEMENT_BITS", groups.element.bits() as usize), ("GROUP", groups.size)]);
+    let scales = if groups.scale == Format::Ue4m3 { "#define SCALES_UE4M3\n" } else { "" };
+    let text = join(&[&sizes, scales, DEQUANTISE]);
+    let name = format!("{format} to bf16");
+    Some(Source { name, text, entry: DEQUANTISE_ENTRY, targets: Declared::From(Target(75)) })
+}
+
+/// The triple that the instructions of a path meet: block-scaled operands have become bf16, which holds every product of element and
+/// scale.
+pub fn multiplied(triple: Triple) -> Triple {
+    let met = |format: Format| if format.scale_groups().is_some() { Format::Bf16 } else { format };
+    Triple { a: met(triple.a), b: met(triple.b), ..triple }
+}
+
+/// Whether products of a path and triple can have an epilogue: those of the matrix instructions into f32, whose operands no kernel
+/// converts first.
 pub fn finishes(path: Path, triple: Triple) -> bool {
-    matches!(path, Path::MmaSync | Path::Wgmma | Path::CublasLt) && triple.c == Format::F32
+    let matrix = matches!(path, Path::MmaSync | Path::Wgmma | Path::CublasLt);
+    matrix && triple.c == Format::F32 && multiplied(triple) == triple
 }
 
 /// A product; `shared_bytes` is what a block may take of shared memory.
@@ -136,6 +160,7 @@ pub fn gemm(path: Path, triple: Triple, tile: Tile, shared_bytes: usize, finish:
     if finish != Finish::Plain && !finishes(path, triple) {
         return Err(format!("no kernel of path {path} adds a bias to {triple}"));
     }
+    let triple = multiplied(triple);
     let sizes = [("TILE_M", tile.m), ("TILE_N", tile.n)];
     let source = |text, targets| Ok(Source { name: name.clone(), text, entry: GEMM_ENTRY, targets });
     match path {
@@ -234,6 +259,7 @@ fn doubles(triple: Triple) -> &'static str {
 /// # Errors
 /// Why there is no such kernel.
 pub fn ceiling(path: Path, triple: Triple, chains: usize, n: usize, groups: usize) -> Result<Source, String> {
+    let triple = multiplied(triple);
     let one = triple.a.encode(1.0, Rounding::NearestEven, Overflow::Saturate);
     let more = [("CHAINS", chains)];
     let (text, targets) = match path {
@@ -408,6 +434,9 @@ pub(super) fn join(parts: &[&str]) -> String {
 pub fn conversion(path: Path, triple: Triple) -> String {
     let narrow = !matches!(triple.a, Format::F64 | Format::F32) && triple.c == Format::F32;
     match path {
+        _ if multiplied(triple) != triple => {
+            format!("a kernel before it makes bf16 of {} elements and scales, in every repetition", triple.a)
+        }
         Path::Scalar | Path::Tiled if narrow => {
             format!("{} becomes f32 in the kernel before it is multiplied", ptx_type(triple.a))
         }

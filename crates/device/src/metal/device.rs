@@ -1,5 +1,6 @@
 //! What does a GPU that speaks Metal offer through the device contract?
 
+use super::attention::{self, MetalAttention};
 use super::ceiling::{Loop, Repeated};
 use super::gemm::{self, MetalGemm};
 use super::gpu::{Gpu, Library};
@@ -14,7 +15,7 @@ use crate::contract::*;
 use crate::unit::{Unit, UnitSpec};
 use rigel_numerics::epilogue::Activation;
 use rigel_numerics::placement::Placement;
-use rigel_numerics::{Shape, Triple};
+use rigel_numerics::{Shape, Time, Triple};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -146,19 +147,17 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
 
     fn offers(&self) -> Vec<Offer> {
         let sdk = self.gpu.borrow().sdk();
-        let offer = |(path, types): (Path, Types)| {
-            Some(Offer {
-                path: path.name().into(),
-                triple: triple_of(types)?,
-                advertised: advertised(path, types),
-                absent: absent(path, types, sdk),
-                rough_rate: ROUGH_RATE,
-                stated: None,
-                has_ceiling: Repeated::of(path, types).is_some(),
-                conversion: conversion(path, types).into(),
-            })
+        let offer = |(path, types): (Path, Types)| Offer {
+            path: path.name().into(),
+            triple: triple_of(types),
+            advertised: advertised(path, types),
+            absent: absent(path, types, sdk),
+            rough_rate: ROUGH_RATE,
+            stated: None,
+            has_ceiling: Repeated::of(path, types).is_some(),
+            conversion: conversion(path, types).into(),
         };
-        combinations().into_iter().filter_map(offer).collect()
+        combinations().into_iter().map(offer).collect()
     }
 
     fn tiles(&self, path: &str, _triple: Triple) -> Vec<String> {
@@ -204,6 +203,20 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
         Ok(Box::new(product.with(gemm::Epilogue { apart })))
     }
 
+    fn attention_tiles(&self, path: &str, triple: Triple, fused: bool) -> Vec<String> {
+        let tiles = Path::named(path).zip(types_of(triple)).map(|(path, types)| attention::tiles(path, types, fused));
+        tiles.unwrap_or_default().iter().map(|tile| (*tile).to_owned()).collect()
+    }
+
+    fn compile_attention(&mut self, spec: &GemmSpec, fused: bool) -> Result<Box<dyn Gemm>, Refusal> {
+        let GemmSpec { triple, shape, tile, .. } = spec;
+        let path = Path::named(&spec.path).ok_or_else(|| Refusal {
+            rung: Rung::Compile,
+            diagnostic: format!("backend metal has no path `{}`", spec.path),
+        })?;
+        Ok(Box::new(MetalAttention::new(&self.gpu, path, *triple, *shape, tile, fused)?))
+    }
+
     fn placed_tiles(&self, path: &str, triple: Triple) -> Vec<String> {
         Path::named(path).map_or(Vec::new(), |path| placed::tiles(path, triple))
     }
@@ -240,7 +253,7 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
 
     fn units(&self) -> Vec<UnitSpec> {
         let sdk = self.gpu.borrow().sdk().unwrap_or(Sdk::V26_1);
-        Instruction::all(sdk).iter().filter_map(|i| i.spec(i.share(sdk))).collect()
+        Instruction::all(sdk).iter().map(|i| i.spec(i.share(sdk))).collect()
     }
 
     fn unit(&mut self, name: &str) -> Result<Box<dyn Unit>, Absent> {
@@ -252,12 +265,20 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
         Ok(Box::new(MetalUnit::new(&self.gpu, instruction)?))
     }
 
-    fn rules(&mut self, libraries: &[std::path::PathBuf]) -> Vec<RuleAnswer> {
-        super::rules::rules(&mut *self.gpu.borrow_mut(), libraries)
+    fn has_rules(&self) -> bool {
+        true
+    }
+
+    fn rules(&mut self, libraries: &[std::path::PathBuf], say: &mut dyn FnMut(RuleAnswer)) {
+        super::rules::rules(&mut *self.gpu.borrow_mut(), libraries, say);
     }
 
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>) {
         self.gpu.borrow_mut().meters()
+    }
+
+    fn idle(&mut self, time: Time) {
+        self.gpu.borrow_mut().idle(time);
     }
 
     fn health(&mut self) -> Result<(), String> {

@@ -72,7 +72,7 @@ impl Device for SimDevice {
                 source: s.source.clone(),
             }),
             has_ceiling: planted.ceiling.is_some(),
-            conversion: String::new(),
+            conversion: planted.conversion.clone(),
         })
         .collect()
     }

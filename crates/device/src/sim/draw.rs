@@ -103,6 +103,7 @@ fn triple(triple: Triple, rate: f64) -> PlantedTriple {
         advertised: true,
         source: "planted".into(),
         absent: String::new(),
+        conversion: String::new(),
         rate,
         launch: Time(0),
         half_extent: 0.0,

@@ -70,6 +70,7 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("narrow", include_str!("truths/narrow.toml")),
     ("m4max", include_str!("truths/m4max.toml")),
     ("units", include_str!("truths/units.toml")),
+    ("scaled", include_str!("truths/scaled.toml")),
     ("placed", include_str!("truths/placed.toml")),
 ];
 

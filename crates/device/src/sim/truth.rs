@@ -146,6 +146,9 @@ pub struct PlantedTriple {
     /// Why it cannot be tried; empty when it can.
     #[serde(default)]
     pub absent: String,
+    /// How the planted kernel converts its operands before it multiplies them; empty when it does not.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub conversion: String,
     /// Operations per second at the reference clock of an endless product with a tile of factor 1 (required).
     pub rate: f64,
     /// Time that every repetition takes before it computes; TOML key `launch_ns`.

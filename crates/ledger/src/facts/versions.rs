@@ -42,7 +42,7 @@ fn said(row: &CellRow) -> (String, String) {
 }
 
 /// Phrases of compilers, assemblers, loaders and drivers, in lower case, with what they come to. The first that is found counts.
-const CLASSES: [(&str, &str); 21] = [
+const CLASSES: [(&str, &str); 22] = [
     ("invalid value for --gpu-architecture", "the compiler knows no such target"),
     ("is not defined for option 'gpu-architecture'", "the compiler knows no such target"),
     ("unsupported gpu architecture", "the compiler knows no such target"),
@@ -54,6 +54,7 @@ const CLASSES: [(&str, &str); 21] = [
     ("cannot be compiled to future architecture", "an instruction needs another target"),
     ("for sm_90a alone", "the kernel is for another target"),
     ("and later", "the kernel is for another target"),
+    ("higher than default sm version", "the target is newer than this device"),
     ("no_binary_for_gpu", "no code for this device"),
     ("no kernel image", "no code for this device"),
     ("device kernel image is invalid", "no code for this device"),
@@ -117,6 +118,10 @@ mod tests {
             (
                 "CUDA_ERROR_NO_BINARY_FOR_GPU (no kernel image is available for execution on the device)",
                 "no code for this device",
+            ),
+            (
+                "ptxas fatal   : SM version specified by .target is higher than default SM version assumed",
+                "the target is newer than this device",
             ),
             ("error: something else", "in other words"),
         ];
