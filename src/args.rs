@@ -116,14 +116,14 @@ Examples:
 pub struct PlanArgs {
     /// Probes that take part [default: those of the plan]: types (what runs and is right), throughput (rates),
     /// clocks (clock states), dispatch (where it runs); of single instructions arithmetic, layout,
-    /// specials (conversions); of long sums order.
+    /// specials (conversions); of long sums order; of operands' addresses alignment; of toolchains versions.
     pub probes: Vec<String>,
     /// Device: cpu, sim:NAME (`rigel devices` lists them), or sim:FILE.toml.
     #[arg(short, long, default_value = "cpu", env = "RIGEL_DEVICE")]
     pub device: String,
     /// A named plan: quick (a minute), paper (the study's throughput cells), study (these and every other probe
     /// offered), full (more sizes, inputs and cache states); alone: units (single instructions), orders (of sums), fusion
-    /// (epilogues), power (energy of operations), attention.
+    /// (epilogues), power (energy of operations), attention, alignment (addresses of operands), versions (toolchains).
     #[arg(long, default_value = "quick", env = "RIGEL_PRESET", conflicts_with = "plan")]
     pub preset: String,
     /// A plan file instead of a preset; a run's plan.toml is one.
@@ -135,7 +135,7 @@ pub struct PlanArgs {
     pub filter: String,
     /// Replace the values of an axis: shape=512,1024 recipe=uniform cache=cold path=tiled
     /// "triple=f32,f32->f32"; of the probe types: types-shape=8,9 types-recipe=uniform; of single units:
-    /// validation=100000; of orders: order-shape=64x16x256. Give it once for each axis, or several with `;` between them, as RIGEL_AXIS takes them:
+    /// validation=100000; of orders: order-shape=64x16x256; of addresses: offset=0,4 "stride=*256,+8"; of toolchains: version-shape=16x16x64. Give it once for each axis, or several with `;` between them, as RIGEL_AXIS takes them:
     /// "shape=512;cache=cold".
     #[arg(long = "axis", value_name = "NAME=V1,V2", env = "RIGEL_AXIS")]
     pub axes: Vec<String>,
@@ -326,6 +326,12 @@ pub struct ReportArgs {
     /// and `<!-- rigel published: end -->`.
     #[arg(long, value_name = "FILE")]
     pub readme: Option<PathBuf>,
+    /// Also write a Markdown page a unit into this directory, and README.md, which leads to them.
+    #[arg(long, value_name = "DIR", requires = "run")]
+    pub units: Option<PathBuf>,
+    /// With --units: runs of the same device whose rates and energies go onto the pages.
+    #[arg(long, value_name = "RUN", requires = "units")]
+    pub beside: Vec<PathBuf>,
     /// Print a published study with its values and ours, and put it on the page.
     #[arg(long, value_enum, value_name = "STUDY")]
     pub published: Option<Study>,

@@ -106,10 +106,15 @@ impl Observer for Progress {
 /// `gemm avx512-fma f32,f32->f32 512x512x512 process 0: right, 1.22 ms`.
 fn line(row: &CellRow) -> String {
     let what = match (row.shape, row.work) {
+        (Some(shape), Work::Placed | Work::Version) => format!("{shape} {}", row.tile),
         (Some(shape), _) => shape.to_string(),
         (None, _) => row.tile.clone(),
     };
-    let process = if row.work == Work::Rung { String::new() } else { format!(" process {}", row.process) };
+    let process = if matches!(row.work, Work::Rung | Work::Version) {
+        String::new()
+    } else {
+        format!(" process {}", row.process)
+    };
     let time = row.median_ns.map(|ns| format!(", {}", time(ns))).unwrap_or_default();
     let reason = if row.reason.is_empty() { String::new() } else { format!(" ({})", short(&row.reason)) };
     format!(

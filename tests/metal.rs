@@ -82,7 +82,13 @@ fn a_quick_run_climbs_times_and_judges_the_kernels_and_says_that_it_is_simulated
     assert!(value("matmul2d", "", "verdict.where").starts_with("shader cores"), "{facts:?}");
     let page = file(&out, "report.html");
     assert!(page.contains("Simulated.") && page.contains("watermark"), "the page says what it is");
-    assert!(file(&out, "run.json").contains("\"simulated\""));
+    let record = file(&out, "run.json");
+    assert!(record.contains("\"simulated\""));
+    // What no product shows was asked before the first cell, and stands on the page.
+    for rule in ["language", "trap", "mode", "slice", "tail of k", "row distance"] {
+        assert!(record.contains(&format!("\"rule\": \"{rule}\"")), "{rule}");
+    }
+    assert!(page.contains("Rules that no product shows") && page.contains("refused: shape, as expected"));
 }
 
 #[test]
@@ -114,6 +120,68 @@ fn fused_products_and_single_units_go_through_runs() {
 }
 
 #[test]
+fn attention_goes_through_runs_and_is_held_against_the_study() {
+    if skipped() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("attention");
+    let arguments = ["--device", "metal-sim", "--preset", "attention", "--axis", "shape=64x32x32"];
+    let output = run(&out, &arguments);
+    assert!(output.status.success(), "{}", stdout(&output));
+    both_verifiers_agree(&out);
+    let facts = facts(&out);
+    let has = |path: &str, name: &str| facts.iter().any(|[p, _, n, _]| p == path && n == name);
+    assert!(has("matmul2d.cooperative", "attention.gain") && has("scalar", "attention.over_fused"), "{facts:?}");
+    let beside = rigel().arg("report").arg(&out).args(["--published", "rigel-m4max", "--format", "jsonl"]).output();
+    let beside = stdout(&beside.unwrap());
+    let line = beside.lines().find(|line| line.contains("\"attention\"")).unwrap();
+    assert!(line.contains("32×32") && line.contains("the run is simulated"), "{line}");
+}
+
+#[test]
+fn energy_is_metered_and_a_frozen_channel_is_unavailable() {
+    if skipped() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let some = ["--axis", "shape=64", "--axis", "triple=f16,f16->f32", "--axis", "path=matmul2d"];
+    for (device, frozen) in [("metal-sim:26.5", false), ("metal-sim:27.0", true)] {
+        let out = dir.path().join(device);
+        let output = run(&out, &[&["--device", device, "--preset", "power"], &some[..]].concat());
+        assert!(output.status.success(), "{}", stdout(&output));
+        both_verifiers_agree(&out);
+        let facts = facts(&out);
+        let of = |name: &str| facts.iter().find(|[_, _, n, _]| n == name).map(|[.., value]| value.clone());
+        // Planted: 5.2 pJ a multiply-add, which is two operations.
+        let energy: f64 = of("energy.operation.GPU Energy").unwrap().parse().unwrap();
+        assert!((energy / 2.6 - 1.0).abs() < 0.01, "{energy}");
+        assert_eq!(of("power.idle.GPU Energy").as_deref(), Some("unavailable"), "it stands at idle, which is not 0 W");
+        let cpu = of("power.idle.CPU Energy").map(|watts| watts.parse::<f64>().unwrap());
+        assert_eq!(cpu.is_none(), frozen, "{cpu:?}");
+        assert!(cpu.is_none_or(|watts| (watts / 3.0 - 1.0).abs() < 0.1), "{cpu:?}");
+        assert_eq!(file(&out, "run.json").contains("has not moved for 8 s"), frozen);
+        assert_eq!(file(&out, "power.csv").contains("CPU Energy"), !frozen);
+    }
+}
+
+#[test]
+fn presets_that_are_committed_stay_small() {
+    if skipped() {
+        return;
+    }
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("metal-runs");
+    for preset in ["quick", "paper", "study", "units"] {
+        let mut command = rigel();
+        command.env("RIGEL_CACHE", &cache).args(["list", "--device", "metal-sim", "--preset", preset]);
+        let lines = stdout(&command.args(["--estimate", "--format", "csv"]).output().unwrap());
+        let mut blocks = csv::Reader::from_reader(lines.as_bytes());
+        let bytes: u64 = blocks.records().map(|block| block.unwrap()[3].parse::<u64>().unwrap()).sum();
+        assert!((1..12 << 20).contains(&bytes), "{preset}: {bytes} bytes");
+    }
+}
+
+#[test]
 fn rules_are_asked_and_refusals_are_answers() {
     if skipped() {
         return;
@@ -131,5 +199,9 @@ fn rules_are_asked_and_refusals_are_answers() {
     // A drawn device answers otherwise: number 17 of the family, whatever is planted there, and says so.
     let drawn = asked("metal-sim:27.0:17");
     assert_ne!(plain, drawn);
-    assert!(drawn.lines().skip(1).all(|line| line.ends_with(",simulated")), "{drawn}");
+    let kinds: Vec<String> = csv::Reader::from_reader(drawn.as_bytes())
+        .records()
+        .map(|row| row.unwrap().iter().next_back().unwrap_or_default().to_owned())
+        .collect();
+    assert!(kinds.len() > 60 && kinds.iter().all(|kind| kind == "simulated"), "{drawn}");
 }

@@ -52,3 +52,18 @@ fn a_planted_order_is_recovered_and_no_other_is_told() {
     let cells = std::fs::read_to_string(out.join("cells.csv")).unwrap();
     assert!(cells.contains("a software device sums products beyond 128"), "{cells}");
 }
+
+#[test]
+fn block_scaled_operands_are_not_asked_and_the_row_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("run");
+    let name = out.display().to_string();
+    let plan =
+        ["run", "--preset", "orders", "--device", "sim:scaled", "--filter", "nve2m1", "--axis", "order-shape=4x4x48"];
+    let done = rigel().args(plan).args(["--out", &name]).output().unwrap();
+    assert!(done.status.success(), "{}", stderr(&done));
+    let cells = std::fs::read_to_string(out.join("cells.csv")).unwrap();
+    assert!(cells.contains("absent") && cells.contains("elements of nve2m1 share scales"), "{cells}");
+    assert!(rigel().args(["verify", &name]).output().unwrap().status.success());
+    assert_ne!(python(&out), Some(false));
+}

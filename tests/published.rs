@@ -39,6 +39,12 @@ fn a_planted_device_is_held_against_it_and_marked() {
         assert!(row["ours"].is_null() || row["ours_kind"] == "simulated", "{row}");
     }
     let page = file(&run, "report.html");
+    // Counterparts of the study's figures 1 to 4: repetitions, rates against the roofline and power, fp8, four ways.
+    for figure in ["distribution", "throughput", "power", "ratios"] {
+        let link = format!("<a href=\"#figure-{figure}\">");
+        assert!(page.lines().any(|line| line.contains(&link) && line.contains("from this run")), "{figure}");
+        assert!(page.contains(&format!("id=\"figure-{figure}\"")), "{figure}");
+    }
     assert!(page.contains("id=\"study\"") && page.contains("ours (simulated)") && page.contains("watermark"));
     assert!(
         page.contains("href=\"#figure-distribution\"")

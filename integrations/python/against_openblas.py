@@ -52,8 +52,8 @@ RATIOS = [
 class Program:
     """The program that runs our products, one for each line."""
 
-    def __init__(self, path):
-        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def seconds(self, request):
         """Seconds of one run, or the reason why there is none."""
@@ -144,7 +144,7 @@ def main():
     library = blas()
     if "openblas" not in library.lower():
         sys.exit(f"numpy multiplies with {library}: install a numpy that is built with OpenBLAS")
-    program = Program(asked.program)
+    program = Program([asked.program])
     found, absent = rates(program, asked.extent, asked.rounds, asked.pause, asked.seed)
     program.close()
 

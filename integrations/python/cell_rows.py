@@ -16,10 +16,11 @@ SAMPLES, WITNESS = "cell,process,index,time_ns,clock_mhz", "cell,process,row,col
 PROBES = ("types throughput clocks dispatch power arithmetic order layout specials alignment versions fusion "
           "attention").split()
 PRODUCTS = ("gemm", "fused-tanh", "fused-erf", "decomposed-tanh", "decomposed-erf", "fused-attention",
-            "decomposed-attention")
+            "decomposed-attention", "placed")
 CACHES = ("warm", "cold", "none")
 WORDS = {
-    "probe": PROBES, "work": [*PRODUCTS, "ceiling", "rung", "unit", "conversion", "product", "meter"], "recipe": ["", *RECIPES], "cache": CACHES,
+    "probe": PROBES, "recipe": ["", *RECIPES], "cache": CACHES,
+    "work": [*PRODUCTS, "ceiling", "rung", "version", "unit", "conversion", "product", "meter"],
     "outcome": "right imprecise wrong mistrusted exact inexact absent refused-compile refused-load crashed hung out-of-memory "
                "device-lost failed".split(),
     "gate": ["", "full", "sampled", "inherited", "accumulators"], "stop": ["", "repetitions", "precise", "budget"],

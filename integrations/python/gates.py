@@ -6,16 +6,19 @@ of the worst element, rounded up to three digits. Integer outputs are compared m
 """
 
 import math
+import re
 from decimal import Decimal
 
+from blake3 import hash_many
 from number_formats import BITS, decode, is_integer, least_exponent, precision
-from rigel_inputs import LADDERS, round_up_3
+from rigel_inputs import has_elements, round_up_3
 
 POISON = 0xA5A5A5A5A5A5A5A5
 FAULTS = ("zeros for the product", "one k-step dropped", "one element swapped", "B transposed")
 CUTS = ("tf32", "f16", "bf16", "e4m3", "e5m2")
 ALIKE = ("zeros", "constant")
 SUMS = "sums: "
+TOOK = "took effect: "
 # From good to bad.
 BADNESS = ("right", "imprecise", "mistrusted", "wrong")
 UNSEEN = ", which would not have seen: "
@@ -119,7 +122,7 @@ def unusable(formats, recipe, m, n, witness):
     """What keeps a witness from being computed again, or None."""
     a, b, c, _ = formats
     for name in (a, b):
-        if name == "e8m0" and recipe not in ("uniform", "constant") or name not in LADDERS and recipe == "hostile-ladder":
+        if not has_elements(recipe, name):
             return f"recipe {recipe} has no elements of format {name}"
     for row, column, code in witness:
         if row >= m or column >= n or len(code) != (BITS[c] + 3) // 4 or int(code, 16) >> BITS[c]:
@@ -194,10 +197,12 @@ class Look:
 def cut_operands(inputs, formats, k, tolerance, witness):
     """The widest format to which operands were cut first if that explains every witness element, else None."""
     a, b, c, accumulate = formats
-    widest = max(precision(a), precision(b))
+    # Integers are not cut.
+    floats = [name for name in (a, b) if not is_integer(name)]
+    widest = max(map(precision, floats), default=0)
     for to in CUTS if accumulate == "f32" else ():
         for to_nearest in (True, False) if precision(to) < widest else ():
-            way = [(to, to_nearest) if precision(to) < precision(name) else None for name in (a, b)]
+            way = [(to, to_nearest) if name in floats and precision(to) < precision(name) else None for name in (a, b)]
             for row, column, text in witness:
                 dot = inputs.dot(formats, row, column, k, way)
                 if dot is None or difference(dot, c, int(text, 16))[0] > tolerance.allowed(rounded(dot[1], dot[2])):
@@ -205,6 +210,24 @@ def cut_operands(inputs, formats, k, tolerance, witness):
             else:
                 return to
     return None
+
+
+def effect_of(reason):
+    """(judgement, digest of the output) of a product by a toolchain; None where its reason tells no effect. Behind the judgement's own
+    reason, if there is one, stands `took effect: WORDS; output DIGEST`.
+    """
+    rest, _, digest = reason.rpartition("; output ")
+    if not re.fullmatch("[0-9a-f]{16}", digest):
+        return None
+    if rest.startswith(TOOK):
+        return "", digest
+    judgement, took, _ = rest.rpartition("; " + TOOK)
+    return (judgement, digest) if took else None
+
+
+def digest_of(witness):
+    """The first sixteen digits of BLAKE3 over the codes of a whole output, eight bytes each, the lowest first."""
+    return hash_many([b"".join(int(code, 16).to_bytes(8, "little") for _, _, code in witness)])[0][:16]
 
 
 def agrees(outcome, reason, judgement):

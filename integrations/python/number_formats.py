@@ -6,11 +6,12 @@ those of `rigel_inputs`.
 
 import re
 
-from rigel_inputs import FLOATS, INTEGERS
+from rigel_inputs import BLOCKS, FLOATS, INTEGERS
 
 BITS = {"f64": 64, "f32": 32, "tf32": 32, "f16": 16, "bf16": 16, "e4m3": 8, "e5m2": 8, "e4m3_fnuz": 8, "e5m2_fnuz": 8,
-        "e2m1": 4, "e2m3": 6, "e3m2": 6, "e8m0": 8, "ue4m3": 8, "i32": 32, "i16": 16, "i8": 8, "u8": 8, "i4": 4, "u4": 4, "i2": 2}
-MAGNITUDE_BITS = {"i32": 31, "i16": 15, "i8": 7, "u8": 8, "i4": 3, "u4": 4, "i2": 1}
+        "e2m1": 4, "e2m3": 6, "e3m2": 6, "e8m0": 8, "ue4m3": 8, "i32": 32, "i16": 16, "i8": 8, "u8": 8, "i4": 4, "u4": 4, "i2": 2, "u2": 2,
+        "mxe4m3": 16, "mxe2m1": 16, "nve2m1": 16}
+MAGNITUDE_BITS = {"i32": 31, "i16": 15, "i8": 7, "u8": 8, "i4": 3, "u4": 4, "i2": 1, "u2": 2}
 TRIPLE = re.compile(r"([a-z0-9_]+),([a-z0-9_]+)->([a-z0-9_]+)(?:\+([a-z0-9_]+))?")
 
 
@@ -19,7 +20,10 @@ def is_integer(name):
 
 
 def precision(name):
-    """Significant bits, the hidden one included; magnitude bits of integers."""
+    """Significant bits, the hidden one included, of element times scale; magnitude bits of integers."""
+    if name in BLOCKS:
+        element, scale, _ = BLOCKS[name]
+        return precision(element) + (precision(scale) if precision(scale) > 1 else 0)
     return MAGNITUDE_BITS[name] if name in INTEGERS else FLOATS[name][2] + 1
 
 
@@ -33,6 +37,9 @@ def decode(name, code):
         bits, signed = INTEGERS[name]
         code &= (1 << bits) - 1
         return (code - (1 << bits) if signed and code >> (bits - 1) else code), 0
+    if name in BLOCKS:
+        element, scale = decode(BLOCKS[name][0], code & 0xFF), decode(BLOCKS[name][1], code >> 8 & 0xFF)
+        return element and scale and (element[0] * scale[0], element[1] + scale[1])
     sign_bits, exponent_bits, fraction_bits, bias, largest = FLOATS[name]
     if name == "tf32":
         code >>= 13
@@ -80,6 +87,8 @@ def triple_of(text):
         return None
     a, b, c, accumulate = match.groups()
     names = (a, b, c, accumulate or c)
-    kinds = {name in INTEGERS for name in names}
-    fine = all(name in BITS for name in names) and len(kinds) == 1 and accumulate != c
+    whole = [name in INTEGERS for name in names]
+    # Integers may meet a floating sum; an integer one has integer operands alone.
+    kinds = whole[2] == whole[3] and (not whole[2] or all(whole))
+    fine = all(name in BITS for name in names) and kinds and accumulate != c and not {c, accumulate} & set(BLOCKS)
     return names if fine else None

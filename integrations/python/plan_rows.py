@@ -10,7 +10,7 @@ from cell_rows import PRODUCTS
 
 LEFT_OUT, CEILINGS, METERS, CONVERSIONS = "!", "ceilings", "meters", "conversions"
 BLIND = ("zeros", "constant")
-ALONE = ("rung", "unit", "conversion", "product", "meter")
+ALONE = ("rung", "version", "unit", "conversion", "product", "meter")
 DIED = ("crashed", "hung", "out-of-memory", "device-lost", "failed")
 NAMED = 12
 
@@ -53,6 +53,8 @@ class Asked:
         self.shapes, self.recipes = plan["throughput.shapes"], plan["throughput.recipes"]
         self.caches, self.processes = plan["throughput.caches"], plan["sampling.processes"]
         self.select = {key: plan["select." + key] for key in ("paths", "triples", "filter")}
+        self.places = {f"{offset}/{stride}" for offset in plan.get("alignment.offsets", ())
+                       for stride in plan.get("alignment.strides", ())}
         self.orders = plan["order.shapes"] if "order" in self.probes else []
         every = {(path, triple): absent for path, triple, absent in offers}
         self.offers = {offer: absent for offer, absent in every.items() if takes(self.select, *offer, "")}
@@ -68,6 +70,10 @@ class Asked:
         """The block that the plan has for a row."""
         if cell.work in PRODUCTS and cell.probe in ("fusion", "attention", "power"):
             return f"{cell.probe}/{cell.shape}"
+        if cell.work == "placed":
+            return f"alignment/{cell.path}/{cell.triple}/{cell.shape}/{cell.tile.rpartition('@')[0]}"
+        if cell.work == "version":
+            return f"versions/{cell.path}/{cell.triple}"
         if cell.work == "rung":
             return f"ladder/{cell.path}/{cell.triple}"
         if cell.work == "ceiling":
@@ -100,6 +106,12 @@ class Asked:
                     and cell.recipe in self.plan.get("attention.recipes", ()))
             known = cell.work in PRODUCTS and cell.work.endswith("-attention")
             return "attention" in self.probes and here and axes and known and cell.cache == "warm"
+        if cell.work in ("placed", "version"):
+            probe = "alignment" if cell.work == "placed" else "versions"
+            axes = cell.shape in self.plan.get(f"{probe}.shapes", ()) and cell.recipe in self.plan.get(f"{probe}.recipes", ())
+            placed = here and cell.cache == "warm" and cell.tile.rpartition("@")[2] in self.places and "@" in cell.tile
+            known = placed if cell.work == "placed" else offer in self.offers
+            return cell.probe == probe and probe in self.probes and axes and known
         if cell.work in PRODUCTS and cell.work != "gemm":
             return False
         if cell.work == "gemm":
@@ -167,8 +179,14 @@ class Asked:
     def short(self, cells):
         """(rows that are asked for, {block: rows of it that are missing})."""
         there, beside, loops, fused = {}, {}, set(), {"fusion": set(), "attention": set()}
+        placed, versions = set(), set()
         for cell in cells:
-            tile = "" if cell.work in (*PRODUCTS, "rung", "product") else cell.tile
+            chosen = cell.work in (*PRODUCTS, "rung", "product") and cell.work != "placed"
+            tile = "" if chosen else cell.tile
+            if cell.work == "placed":
+                placed.add((cell.path, cell.triple, cell.tile.rpartition("@")[0]))
+            if cell.work == "version":
+                versions.add((cell.path, cell.triple, cell.tile))
             cache = cell.cache if cell.work in PRODUCTS else ""
             key = (cell.probe, cell.work, cell.path, cell.triple, cell.shape, cell.recipe, cache, tile)
             there.setdefault(key, set()).add(cell.process)
@@ -211,6 +229,18 @@ class Asked:
                     for recipe in self.plan.get(f"{probe}.recipes", ()):
                         there_are = found(self.processes, probe, work, path, triple, shape, recipe, "warm", "")
                         count(f"{probe}/{shape}", self.processes, there_are)
+        axes = {probe: [(shape, recipe) for shape in self.plan.get(f"{probe}.shapes", ())
+                        for recipe in self.plan.get(f"{probe}.recipes", ())] if probe in self.probes else []
+                for probe in ("alignment", "versions")}
+        for path, triple, tile in placed:
+            for shape, recipe in axes["alignment"]:
+                for place in self.places:
+                    key = ("alignment", "placed", path, triple, shape, recipe, "warm", f"{tile}@{place}")
+                    count(f"alignment/{path}/{triple}/{shape}/{tile}", self.processes, found(self.processes, *key))
+        for path, triple, version in versions:
+            for shape, recipe in axes["versions"]:
+                key = ("versions", "version", path, triple, shape, recipe, "", version)
+                count(f"versions/{path}/{triple}", 1, found(1, *key))
         for question in self.instructions(cells):
             probe, (path, _, _, name), ending, is_there = question
             count(f"{probe}/{path}/{name}{ending}", 1, int(is_there))

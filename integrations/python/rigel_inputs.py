@@ -18,12 +18,14 @@ FLOATS = {
     "e4m3_fnuz": (1, 4, 3, 8, 0x7F), "e5m2_fnuz": (1, 5, 2, 16, 0x7F), "e2m1": (1, 2, 1, 1, 7),
     "e2m3": (1, 2, 3, 1, 31), "e3m2": (1, 3, 2, 3, 31), "e8m0": (0, 8, 0, 127, 0xFE), "ue4m3": (0, 4, 3, 7, 0x7E),
 }
-INTEGERS = {"i32": (32, True), "i16": (16, True), "i8": (8, True), "u8": (8, False), "i4": (4, True), "u4": (4, False), "i2": (2, True)}
+# name: (elements, scales, elements of a scale group). A code is the element's in the low byte, the scale's in the high one.
+BLOCKS = {"mxe4m3": ("e4m3", "e8m0", 32), "mxe2m1": ("e2m1", "e8m0", 32), "nve2m1": ("e2m1", "ue4m3", 16)}
+INTEGERS = {"i32": (32, True), "i16": (16, True), "i8": (8, True), "u8": (8, False), "i4": (4, True), "u4": (4, False), "i2": (2, True), "u2": (2, False)}
 RECIPES = ("uniform", "near-normal", "constant", "zeros", "small-integers", "hostile-ladder")
 LADDERS = {  # name: (log2 of the large term, rungs)
     "f64": (0, 60), "f32": (0, 32), "tf32": (0, 32), "bf16": (0, 32), "f16": (0, 24), "e5m2": (15, 31),
     "e5m2_fnuz": (15, 32), "e4m3": (8, 17), "ue4m3": (8, 17), "e4m3_fnuz": (7, 17), "e3m2": (4, 8), "e2m3": (2, 5),
-    "e2m1": (2, 3), "i32": (30, 30), "i8": (6, 6), "u8": (7, 7), "i4": (2, 2), "u4": (3, 3),
+    "e2m1": (2, 3), "mxe4m3": (8, 17), "mxe2m1": (2, 3), "nve2m1": (2, 3), "i32": (30, 30), "i8": (6, 6), "u8": (7, 7), "i4": (2, 2), "u4": (3, 3),
 }
 WORD, G, WHOLE = (1 << 64) - 1, 0x9E3779B97F4A7C15, (1 << 32) - 2
 
@@ -80,10 +82,23 @@ def key_of(recipe, seed, operand):
     return mix(mix(seed + G) + G * (1 + 2 * RECIPES.index(recipe) + "AB".index(operand)))
 
 
+def has_elements(recipe, name):
+    """Whether a recipe has elements of a format. The text of the recipes names no range of small integers for u2."""
+    return not (name == "e8m0" and recipe not in ("uniform", "constant")
+                or recipe == "hostile-ladder" and name not in LADDERS or recipe == "small-integers" and name == "u2")
+
+
 def element(name, recipe, seed, operand, row, col):
     """The code of one element; ValueError for a format that the recipe has not."""
-    if name == "e8m0" and recipe not in ("uniform", "constant") or recipe == "hostile-ladder" and name not in LADDERS:
+    if not has_elements(recipe, name):
         raise ValueError(f"recipe {recipe} has no elements of format {name}")
+    if name in BLOCKS:
+        elements, scales, group = BLOCKS[name]
+        # Scale groups lie along k.
+        place = (row, col // group) if operand == "A" else (row // group, col)
+        drawn = "uniform" if recipe in ("uniform", "near-normal") else "constant"
+        scale = element(scales, drawn, seed ^ 1 << 63, operand, *place)
+        return scale << 8 | element(elements, recipe, seed, operand, row, col)
     key = key_of(recipe, seed, operand)
     word = lambda r, c: mix(key + G * ((r << 32) + c + 1))
     w, unsigned = word(row, col), not (INTEGERS[name][1] if name in INTEGERS else FLOATS[name][0])

@@ -19,7 +19,7 @@ import cell_statistics
 import gates
 import number_formats
 from input_lines import Inputs
-from rigel_inputs import FLOATS, INTEGERS, RECIPES, element
+from rigel_inputs import BLOCKS, FLOATS, INTEGERS, RECIPES, element
 
 
 class Digests(unittest.TestCase):
@@ -87,7 +87,7 @@ class Numbers(unittest.TestCase):
 
     def test_lines_hold_the_elements(self):
         for recipe in RECIPES:
-            for name in [*FLOATS, *INTEGERS]:
+            for name in [*FLOATS, *INTEGERS, *BLOCKS]:
                 try:
                     element(name, recipe, 5, "A", 0, 0)
                 except ValueError:
@@ -103,7 +103,9 @@ class Numbers(unittest.TestCase):
 
     def test_residuals_are_those_of_exact_fractions(self):
         inputs, draw = Inputs("near-normal", 3), random.Random(3)
-        for formats in (("f32",) * 4, ("e4m3", "e4m3", "f16", "f32"), ("f64",) * 4, ("bf16", "bf16", "bf16", "f32")):
+        for formats in (("f32",) * 4, ("e4m3", "e4m3", "f16", "f32"), ("f64",) * 4, ("bf16", "bf16", "bf16", "f32"),
+                        ("f16", "i8", "f32", "f32"), ("u2", "bf16", "f32", "f32"),
+                        ("mxe4m3", "mxe4m3", "f32", "f32"), ("nve2m1", "mxe2m1", "f32", "f32")):
             a, b, c, _ = formats
             for _ in range(20):
                 row, column, k = draw.randrange(99), draw.randrange(99), draw.randrange(1, 60)

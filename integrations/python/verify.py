@@ -304,6 +304,13 @@ class Verification:
         if whole and not look.fault and witness_places.stray(cell, look.errors):
             what = "its witness holds an element that neither the seed prescribes nor is the worst"
             self.say("gates", "cells.csv", cell.line, what)
+        if cell.work == "version":
+            effect, output = gates.effect_of(cell.reason), gates.digest_of(witness)
+            if effect is None or effect[1] != output:
+                stated = "no effect and no digest of the output" if effect is None else f"the output's digest `{effect[1]}`"
+                self.say("gates", "cells.csv", cell.line, f"reason has {stated}; its witness gives `{output}`")
+                return
+            cell = cell._replace(reason=effect[0])
         cap, inherits = self.plan["thresholds.coarse_cap"], cell.gate == "inherited"
         allowed = look.judgements(cell, cap)
         if cell.recipe in gates.ALIKE:

@@ -44,6 +44,8 @@ def places(m, n, tile, seed):
 
 def places_of(cell):
     """Those of a gated product."""
+    if cell.work == "version":
+        return {(row, column) for row in range(cell.extents[0]) for column in range(cell.extents[1])}
     # All processes look at the same elements of an attention, each of which costs as much as a row.
     alone = cell.work == "rung" or cell.work.endswith("-attention") or cell.block.endswith(LEFT_OUT)
     return places(*cell.extents[:2], tile_of(cell.tile), stream(cell.seed, SOLO if alone else cell.process))

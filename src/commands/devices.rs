@@ -156,7 +156,8 @@ fn units(device: &dyn Device, args: &DevicesArgs) -> anyhow::Result<Exit> {
 
 /// What the device answers about rules, word for word.
 fn rules(device: &mut dyn Device, args: &DevicesArgs) -> anyhow::Result<Exit> {
-    let answers = device.rules(&args.libraries);
+    let mut answers = Vec::new();
+    device.rules(&args.libraries, &mut |answer| answers.push(answer));
     let columns = ["rule", "asked", "answer", "words"];
     match Form::of(args.format) {
         None => {

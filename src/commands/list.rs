@@ -6,6 +6,7 @@ use super::table::{Table, duration, engineering, memory};
 use crate::args::PlanArgs;
 use crate::exit::{Exit, failure};
 use rigel_ledger::rows::{CacheState, Identity, name_of};
+use rigel_numerics::synonyms;
 use rigel_study::estimate::{Estimate, estimate, estimate_piece};
 use rigel_study::pieces::{Expansion, Piece};
 use std::collections::BTreeMap;
@@ -176,8 +177,9 @@ pub fn nothing(args: &PlanArgs, planned: &Planned) -> String {
     asked.extend(args.partition.map(|shard| format!("--partition {shard}")));
     asked.extend(args.axes.iter().map(|axis| format!("--axis `{axis}`")));
     let asked = if asked.is_empty() { String::new() } else { format!(" by {}", asked.join(" and ")) };
+    let hints: String = args.filter.split_whitespace().map(synonyms::hint).collect();
     format!(
-        "nothing selected on {}{asked}: no path and type triple of this device matches; `rigel devices --device {}` lists them",
+        "nothing selected on {}{asked}: no path and type triple of this device matches{hints}; `rigel devices --device {}` lists them",
         args.device, args.device
     )
 }

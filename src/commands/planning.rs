@@ -50,6 +50,12 @@ pub fn resolve(args: &PlanArgs) -> anyhow::Result<Planned> {
     if plan.probes.contains(&Probe::Attention) && plan.attention.is_none() {
         plan.attention = named("attention", &*device)?.attention;
     }
+    if plan.probes.contains(&Probe::Alignment) && plan.alignment.is_none() {
+        plan.alignment = named("alignment", &*device)?.alignment;
+    }
+    if plan.probes.contains(&Probe::Versions) && plan.versions.is_none() {
+        plan.versions = named("versions", &*device)?.versions;
+    }
     if plan.probes.contains(&Probe::Power) && plan.power.is_none() {
         plan.power = named("power", &*device)?.power;
     }
@@ -98,6 +104,9 @@ fn blamed(fault: PlanFault) -> String {
         "types.recipes" => "--axis types-recipe",
         "units.validation" => "--axis validation",
         "order.shapes" => "--axis order-shape",
+        "alignment.offsets" => "--axis offset",
+        "alignment.strides" => "--axis stride",
+        "versions.shapes" => "--axis version-shape",
         "throughput.shapes" => "--axis shape",
         "throughput.recipes" => "--axis recipe",
         "throughput.caches" => "--axis cache",

@@ -35,6 +35,9 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
     let write = if args.published.is_some() { rigel_report::page_with_study } else { rigel_report::page };
     let page = with_source(&run, |source| Ok(write(source)))?;
     let mut same = put(&out, page.as_bytes(), args.check)?;
+    if let Some(pages) = &args.units {
+        same &= book(&run, pages, args)?;
+    }
     if args.published.is_some() {
         let exit = with_source(&run, |source| super::published::print(args, Some(source)))?;
         same &= exit == Exit::Fine;
@@ -44,6 +47,60 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
         same &= renew(readme, &table, [&begin, &end], args.check)?;
     }
     Ok(if same { Exit::Fine } else { Exit::CheckFailed })
+}
+
+/// Writes a page a unit of a run, or checks them; whether they were so already, or are written now. Other pages in their directory fail a
+/// check: they are of units that the run no longer has.
+fn book(run: &Run, pages: &Path, args: &ReportArgs) -> anyhow::Result<bool> {
+    let beside: Vec<Run> = args.beside.iter().map(|dir| super::opening::open(dir)).collect::<anyhow::Result<_>>()?;
+    let device = |run: &Run| run.provenance().first().map(|record| record.device.name.clone());
+    if let Some(other) = beside.iter().find(|other| device(other) != device(run)) {
+        let [here, there] = [run, other].map(|run| device(run).unwrap_or_default());
+        let why = format!(
+            "--beside {} is of {there}, the units are of {here}: name a run of that device",
+            other.dir().display()
+        );
+        return Err(failure(Exit::Usage, why));
+    }
+    let samples: Vec<_> =
+        beside.iter().map(Run::samples).collect::<Result<_, _>>().map_err(|e| failure(Exit::Usage, e))?;
+    let files: Vec<Files> = beside.iter().map(|run| Files::of(run, &directory(run.dir()))).collect();
+    let beside: Vec<Source> = beside
+        .iter()
+        .zip(&samples)
+        .zip(&files)
+        .map(|((run, samples), files)| Source::open(run, samples, files))
+        .collect();
+    let way = way(pages, run.dir());
+    let book = with_source(run, |source| Ok(rigel_report::book(source, &beside, &way)))?;
+    if book.is_empty() {
+        let why =
+            format!("{} asked no unit, so there is no page to write; preset `units` asks them", run.dir().display());
+        return Err(failure(Exit::NothingSelected, why));
+    }
+    let mut same = true;
+    for page in &book {
+        same &= put(&pages.join(&page.file), page.text.as_bytes(), args.check)?;
+    }
+    let strays = std::fs::read_dir(pages).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let strays = strays.filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "md"));
+    for stray in strays.filter(|name| !book.iter().any(|page| name.to_str() == Some(&page.file))) {
+        let stray = pages.join(stray);
+        eprintln!("{} is of no unit of {}: delete it", stray.display(), run.dir().display());
+        same = false;
+    }
+    Ok(same)
+}
+
+/// The way from one directory to another, both below the working directory where they are; else the other's own name.
+fn way(from: &Path, to: &Path) -> String {
+    let (from, to) = (directory(from), directory(to));
+    let ups = Path::new(&from).components().count();
+    if Path::new(&from).is_absolute() || Path::new(&to).is_absolute() || from.starts_with("..") || to.starts_with("..")
+    {
+        return to;
+    }
+    format!("{}{to}", "../".repeat(ups))
 }
 
 /// The markers of a run in a page: those that name its directory where the page has them, for a page may hold several runs.
@@ -109,10 +166,13 @@ pub fn print_verdicts(run: &Run, format: Format) -> anyhow::Result<()> {
         crate::terminal::output().write_all(text.as_bytes())?;
     }
     units(run)?;
-    match with_source(run, |source| Ok(rigel_report::orders_text(source)))? {
-        Some(orders) => Table::from(orders).print(),
-        None => Ok(()),
+    if let Some(orders) = with_source(run, |source| Ok(rigel_report::orders_text(source)))? {
+        Table::from(orders).print()?;
     }
+    with_source(run, |source| Ok(rigel_report::demands_text(source)))?.into_iter().try_for_each(|(title, table)| {
+        writeln!(crate::terminal::output(), "{}", crate::terminal::bold(title))?;
+        Table::from(table).print()
+    })
 }
 
 /// Prints what was found of single units, a line a unit or conversion; nothing for a run that asked none.

@@ -15,6 +15,7 @@ use rigel_study::campaign::{Campaign, Ended};
 use rigel_study::device_lock::DeviceLock;
 use rigel_study::origin::{self, Binary};
 use rigel_study::pieces::Piece;
+use rigel_study::rules;
 use rigel_study::spent::Spent;
 use rigel_study::supervisor::Workers;
 use std::io::ErrorKind;
@@ -53,7 +54,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     list::warn(&planned, &pieces);
     list::tell_rivals(&planned);
     let out = args.out.clone().unwrap_or_else(|| default_out(args, &planned));
-    let provenance = provenance(args, &mut planned);
+    let mut provenance = provenance(args, &mut planned);
     if let Some(load) = disturbed(std::slice::from_ref(&provenance)).filter(|_| planned.plan.times()) {
         terminal::tell!(
             "{} {load}. Intervals will be wide and verdicts undecided; close what computes, or repeat on an idle machine",
@@ -67,8 +68,18 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         terminal::tell!("{} no meter of energy is here, so `power` will find nothing ({whys})", terminal::warning());
     }
     let _alone = DeviceLock::of(&provenance).map_err(|busy| failure(Exit::Busy, busy))?;
-    let writer = open_writer(args, &out, &planned, &provenance)?;
     let presses = count_interrupts()?;
+    let is_new = args.fresh || !out.join("run.json").exists();
+    if is_new && planned.device.has_rules() && planned.plan.probes.contains(&rigel_ledger::Probe::Types) {
+        let workers = Workers { command: &worker_command, interrupted: &|| presses.load(Ordering::Relaxed) > 0 };
+        let asked = rules::ask(&workers, &args.plan.device, &planned.plan);
+        let Some(answers) = asked.map_err(|e| failure(Exit::Unfinished, e))? else {
+            terminal::tell!("interrupted before the first cell; nothing was written");
+            return Ok(Exit::Interrupted);
+        };
+        provenance.device.rules = answers;
+    }
+    let writer = open_writer(args, &out, &planned, &provenance)?;
     let soon = Arc::clone(&presses);
     let device = (provenance.device.id.clone(), provenance.device.driver.clone());
     let mut progress = Progress::new();

@@ -1,15 +1,17 @@
 //! How long does one product take, asked for line by line, so that another program can alternate with its own?
 //!
 //! ```text
-//! product PATH TRIPLE EXTENT    one product of EXTENT³ on a path of the device `cpu`, into an output that exists
-//! reference TRIPLE EXTENT       both float64 sums of EXTENT³, decoding and the allocation of the outputs included
+//! gemm_rate [DEVICE]
+//!
+//! product PATH TRIPLE EXTENT [warm|cold [COUNT]]    COUNT products of EXTENT³ on a path of DEVICE (`cpu`), into an output that exists
+//! reference TRIPLE EXTENT                           both float64 sums of EXTENT³, decoding and the allocation of the outputs included
 //! ```
 //!
-//! Every line of input is answered by one line: whole nanoseconds, or `absent: REASON`. The first request for a product also
-//! makes its operands, compiles it and runs it once before the timed run. The asker is
-//! `integrations/python/against_openblas.py`.
+//! Every line of input is answered by one line: the median in whole nanoseconds, or `absent: REASON`. The first request for a
+//! product also makes its operands, compiles it by the device's first launch tile and runs it once before the timed run. Askers
+//! are `against_openblas.py` and `against_do_bench.py` in `integrations/python`.
 
-use rigel_device::{Cache, Device, Gemm, GemmSpec, cpu::Cpu};
+use rigel_device::{Cache, Device, Gemm, GemmSpec, backends};
 use rigel_numerics::reference::reference;
 use rigel_numerics::{Matrix, Operand, Recipe, Shape, Triple};
 use std::collections::HashMap;
@@ -19,17 +21,19 @@ use std::time::Instant;
 
 /// What a request names, ready to run.
 enum Ready {
-    Product(Box<dyn Gemm>),
+    Product { gemm: Box<dyn Gemm>, cache: Cache, count: usize },
     Reference(Triple, Box<[Matrix; 2]>),
 }
 
 impl Ready {
     fn nanoseconds(&mut self) -> Result<u128, String> {
         match self {
-            Ready::Product(gemm) => {
-                let samples = gemm.run(1, Cache::Warm).map_err(|fault| fault.to_string())?;
-                let sample = samples.first().ok_or("the device returned no sample")?;
-                Ok((sample.time.seconds() * 1e9).round() as u128)
+            Ready::Product { gemm, cache, count } => {
+                let samples = gemm.run(*count, *cache).map_err(|fault| fault.to_string())?;
+                let mut times: Vec<_> = samples.iter().map(|sample| sample.time).collect();
+                times.sort_unstable();
+                let median = times.get(times.len() / 2).ok_or("the device returned no sample")?;
+                Ok((median.seconds() * 1e9).round() as u128)
             }
             Ready::Reference(triple, operands) => {
                 let [a, b] = &**operands;
@@ -43,13 +47,24 @@ impl Ready {
     }
 }
 
-fn prepare(cpu: &mut Cpu, request: &str) -> Result<Ready, String> {
+fn prepare(device: &mut dyn Device, request: &str) -> Result<Ready, String> {
     let words: Vec<&str> = request.split_whitespace().collect();
-    let (path, triple, extent) = match words[..] {
-        ["product", path, triple, extent] => (Some(path), triple, extent),
-        ["reference", triple, extent] => (None, triple, extent),
-        _ => return Err(format!("`{request}` is neither `product PATH TRIPLE EXTENT` nor `reference TRIPLE EXTENT`")),
+    let (path, triple, extent, how) = match words[..] {
+        ["product", path, triple, extent, ref how @ ..] if how.len() <= 2 => (Some(path), triple, extent, how),
+        ["reference", triple, extent] => (None, triple, extent, &[][..]),
+        _ => {
+            let forms = "`product PATH TRIPLE EXTENT [warm|cold [COUNT]]` nor `reference TRIPLE EXTENT`";
+            return Err(format!("`{request}` is neither {forms}"));
+        }
     };
+    let cache = match how.first() {
+        None | Some(&"warm") => Cache::Warm,
+        Some(&"cold") => Cache::Cold,
+        Some(other) => return Err(format!("`{other}` is no cache state: warm, cold")),
+    };
+    let count = how.get(1).map_or(Ok(1), |count| count.parse());
+    let count = count.ok().filter(|count| (1..=10_000).contains(count));
+    let count = count.ok_or_else(|| format!("`{request}`: a count lies in 1..=10000"))?;
     let triple: Triple = triple.parse().map_err(|error| format!("{error}"))?;
     let extent = extent.parse().ok().filter(|extent| (1..=Shape::MAX).contains(extent));
     let shape = Shape::cube(extent.ok_or_else(|| format!("`{request}`: an extent lies in 1..={}", Shape::MAX))?);
@@ -60,19 +75,19 @@ fn prepare(cpu: &mut Cpu, request: &str) -> Result<Ready, String> {
     let mut ready = match path {
         None => Ready::Reference(triple, Box::new(operands())),
         Some(path) => {
-            let offers = cpu.offers();
+            let offers = device.offers();
             let offer = offers.iter().find(|offer| offer.path == path && offer.triple == triple);
             let offer = offer.ok_or_else(|| format!("no path `{path}` of {triple} is offered"))?;
             if !offer.absent.is_empty() {
                 return Err(offer.absent.clone());
             }
-            let tile = cpu.tiles(path, triple).into_iter().next().ok_or("the path has no launch tile")?;
+            let tile = device.tiles(path, triple).into_iter().next().ok_or("the path has no launch tile")?;
             let spec = GemmSpec { path: path.to_owned(), triple, shape, tile };
-            let mut gemm = cpu.compile(&spec).map_err(|refusal| refusal.to_string())?;
+            let mut gemm = device.compile(&spec).map_err(|refusal| refusal.to_string())?;
             gemm.load().map_err(|refusal| refusal.to_string())?;
             let [a, b] = operands();
             gemm.bind(&a, &b).map_err(|fault| fault.to_string())?;
-            Ready::Product(gemm)
+            Ready::Product { gemm, cache, count }
         }
     };
     ready.nanoseconds()?;
@@ -80,12 +95,13 @@ fn prepare(cpu: &mut Cpu, request: &str) -> Result<Ready, String> {
 }
 
 fn main() -> std::io::Result<()> {
-    let mut cpu = Cpu::new();
+    let selector = std::env::args().nth(1).unwrap_or_else(|| "cpu".into());
+    let mut device = backends::open(&selector).map_err(std::io::Error::other)?;
     let mut known: HashMap<String, Result<Ready, String>> = HashMap::new();
     let mut output = std::io::stdout().lock();
     for request in std::io::stdin().lock().lines() {
         let request = request?;
-        let ready = known.entry(request.clone()).or_insert_with(|| prepare(&mut cpu, &request));
+        let ready = known.entry(request.clone()).or_insert_with(|| prepare(&mut *device, &request));
         match ready.as_mut().map_err(|reason| reason.clone()).and_then(Ready::nanoseconds) {
             Ok(time) => writeln!(output, "{time}")?,
             Err(reason) => writeln!(output, "absent: {}", reason.replace('\n', " "))?,

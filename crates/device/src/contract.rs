@@ -28,11 +28,15 @@
 
 use crate::unit::{Conversion, ConversionSpec, Unit, UnitSpec};
 use rigel_numerics::epilogue::Activation;
+use rigel_numerics::placement::Placement;
 use rigel_numerics::{Matrix, Megahertz, Shape, Time, Triple};
 use serde::{Deserialize, Serialize};
 
 /// The byte that fills a poisoned output.
 pub const POISON: u8 = 0xA5;
+
+/// The byte that lies around placed operands: in every float format a word of these is NaN or, where there is none, the largest code.
+pub const GUARD: u8 = 0xFF;
 
 /// Whether rows of this device are measured or simulated; it marks every file and figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,7 +73,8 @@ pub struct Description {
     pub os: String,
     /// Hash or version of the kernel sources.
     pub kernels: String,
-    /// Clocks as stated by the system, in words.
+    /// Clocks as stated by the system, in words; a run without these words gives no verdict, so a device whose clocks no call
+    /// tells says that.
     pub clocks: String,
     /// Features that paths rest on (`avx2`, `fma`, …), sorted.
     pub features: Vec<String>,
@@ -223,6 +228,11 @@ pub trait Gemm {
     }
     /// The output, m × n of the triple's C format.
     fn output(&mut self) -> Result<Matrix, Fault>;
+    /// What took effect of the toolchain that was asked for ([`Device::compile_by`]), in words: language, target, features. Asked once
+    /// the product has run.
+    fn took_effect(&self) -> String {
+        String::new()
+    }
 }
 
 /// A compiled ceiling loop.
@@ -270,9 +280,9 @@ pub struct MissingMeter {
 }
 
 /// What a device answered about a rule that no product shows: a version, an alignment, what becomes of old content.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleAnswer {
-    /// The rule: `language`, `library`, `mode`, `slice`, `row distance`.
+    /// The rule: `language`, `library`, `trap`, `mode`, `slice`, `tail of k`, `row distance`.
     pub rule: String,
     /// What was asked for.
     pub asked: String,
@@ -336,6 +346,31 @@ pub trait Device {
         let diagnostic = format!("path {} has no {how} attention of {}", spec.path, spec.triple);
         Err(Refusal { rung: Rung::Compile, diagnostic })
     }
+    /// Launch tiles of products whose operands can be placed at other addresses, one for each way in which the path loads them. None
+    /// where its operands are always packed.
+    fn placed_tiles(&self, _path: &str, _triple: Triple) -> Vec<String> {
+        Vec::new()
+    }
+    /// Compiles a product with one of these whose operands, in the order in which the path reads them, begin so many bytes past a
+    /// multiple of [`rigel_numerics::placement::ALIGNED`] and have their rows so far apart. C lies as it always does.
+    ///
+    /// Everything around and between the rows is bytes of [`GUARD`]: in a float format these are NaN, so that a load beyond a row is seen. An address that
+    /// the kernel cannot take must show in the kernel's own way, not in a check in front of it; what a host interface refuses, a copy
+    /// engine's map or a library's layout, is a [`Refusal`] or a [`Fault`] in its words.
+    fn compile_placed(&mut self, spec: &GemmSpec, placement: Placement) -> Result<Box<dyn Gemm>, Refusal> {
+        let diagnostic = format!("path {} has no product of {} with operands at {placement}", spec.path, spec.triple);
+        Err(Refusal { rung: Rung::Compile, diagnostic })
+    }
+    /// Toolchains, languages and targets by which a product of a path and triple can be compiled, in a stable order; names without
+    /// spaces. Those that this device refuses belong here as well as those that it takes.
+    fn toolchains(&self, _path: &str, _triple: Triple) -> Vec<String> {
+        Vec::new()
+    }
+    /// Compiles a product by one of these, which stands in the place of the launch tile. Nothing compiled before is taken again.
+    fn compile_by(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal> {
+        let diagnostic = format!("path {} has no toolchain `{}` for {}", spec.path, spec.tile, spec.triple);
+        Err(Refusal { rung: Rung::Compile, diagnostic })
+    }
     /// Compiles a ceiling loop.
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal>;
     /// Matrix instructions that can be asked one at a time, in a stable order.
@@ -354,10 +389,13 @@ pub trait Device {
     fn conversion(&mut self, name: &str) -> Result<Box<dyn Conversion>, Absent> {
         Err(Absent(format!("this device offers no conversion `{name}`")))
     }
-    /// Asks for every rule that no product shows, and whether these libraries, compiled elsewhere, load here.
-    fn rules(&mut self, _libraries: &[std::path::PathBuf]) -> Vec<RuleAnswer> {
-        Vec::new()
+    /// Whether there are rules to ask for.
+    fn has_rules(&self) -> bool {
+        false
     }
+    /// Asks for every rule that no product shows, and whether these libraries, compiled elsewhere, load here; tells each answer before
+    /// it asks the next question, which may kill the process.
+    fn rules(&mut self, _libraries: &[std::path::PathBuf], _say: &mut dyn FnMut(RuleAnswer)) {}
     /// Meters that exist, and those that do not with the reason.
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>);
     /// Lets time pass while nothing runs, so that meters see the device idle. A virtual clock is set forward instead.

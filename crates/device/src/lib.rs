@@ -3,6 +3,7 @@
 //! Read [`contract`] first: it says what each call promises, who validates what, and which errors exist.
 
 pub mod backends;
+pub mod by;
 mod cache;
 pub mod contract;
 pub mod cpu;

@@ -39,7 +39,8 @@ fn here() -> bool {
 fn sources(target: Target, shared_bytes: usize) -> Vec<Source> {
     let mut all = Vec::new();
     for path in Path::ALL.into_iter().filter(|path| *path != Path::CublasLt) {
-        for &triple in triples(path) {
+        // Kernels of block-scaled triples have the text of bf16's.
+        for &triple in triples(path).iter().filter(|triple| source::multiplied(**triple) == **triple) {
             let tiles = tiles(path, triple);
             let tiles = if target == Target(90) { tiles } else { &tiles[tiles.len() - 1..] };
             let of = |tile: &_, finish| source::gemm(path, triple, *tile, shared_bytes, finish).ok();
@@ -58,6 +59,7 @@ fn sources(target: Target, shared_bytes: usize) -> Vec<Source> {
         all.extend(first(&wgmma_unit::all()));
     }
     all.extend(Activation::ALL.map(source::activate));
+    all.extend(Format::SCALED.into_iter().filter_map(source::dequantise));
     for (path, columns) in Path::ALL.into_iter().flat_map(|path| [64, 128].map(|columns| (path, columns))) {
         let of = |tile: &&str| {
             let tile = tile.parse().unwrap();

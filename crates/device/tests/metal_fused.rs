@@ -115,7 +115,7 @@ fn planes_of_scales_multiply_their_groups() {
         let plain = Operation::new(types, 1, 1).with_tile("16x32k32s1").unwrap();
         let operation = Operation { transpose_right: true, ..plain };
         let product = Product { path: Path::Inline, operation, shape };
-        let format = element.format().unwrap();
+        let format = element.format();
         let a = Recipe::SmallIntegers.matrix(format, 3, Operand::A, shape.m, shape.k);
         let b = Recipe::SmallIntegers.matrix(format, 3, Operand::B, shape.k, shape.n);
         let scale = |line: usize, group: usize, step: usize| ((line * 5 + group * step) % 6) as i32 - 3;

@@ -6,6 +6,7 @@
 mod metal_host;
 
 use rigel_device::metal::alignment::{Outcome, STRIDES, sweep};
+use rigel_device::metal::diagnostic::Meaning;
 use rigel_device::metal::element::Element::*;
 use rigel_device::metal::gpu::Gpu;
 use rigel_device::metal::layout::{Told, shown, told};
@@ -16,7 +17,9 @@ use rigel_device::metal::probe::{Effective, SLICE_MODULUS, slice, versions};
 use rigel_device::metal::product::Path;
 use rigel_device::metal::software::gpu::Simulated;
 use rigel_device::metal::software::planted::{Alignment, BaseTile, Misaligned, Planted, Slice};
+use rigel_device::metal::tails::{ASKED, Tail, tail};
 use rigel_device::metal::text::Kernel;
+use rigel_device::metal::traps::{Trap, spring};
 use rigel_device::metal::triples::Types;
 
 const HALF: Types = Types::new(Half, Half, Float);
@@ -167,6 +170,35 @@ fn drawn_devices_are_recovered() {
         wrong.len(),
         wrong[..wrong.len().min(12)].join("\n")
     );
+}
+
+#[test]
+fn traps_are_refused_in_the_words_of_their_rule_and_the_edits_compile() {
+    let Some(clang) = metal_host::clang_or_skip() else { return };
+    for sdk in [Sdk::V26_1, Sdk::V27_0] {
+        let mut gpu = metal_host::simulated(clang, sdk, Planted::PLAIN);
+        for trap in Trap::ALL {
+            match spring(&mut gpu, trap) {
+                Err(why) => assert!(trap.language() > sdk.language() && why.contains("4.1"), "{sdk} {trap:?}: {why}"),
+                Ok(sprung) => {
+                    let seen = (!sprung.words.is_empty()).then(|| Meaning::of(&sprung.words));
+                    assert_eq!(seen, trap.expected(sdk), "{sdk} {trap:?}: {}", sprung.words);
+                    assert_eq!(sprung.mended, "", "{sdk} {trap:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn tails_of_k_read_nothing_behind_and_a_device_that_moves_no_slice_is_seen() {
+    let Some(clang) = metal_host::clang_or_skip() else { return };
+    let mut gpu = metal_host::simulated(clang, Sdk::V27_0, Planted::PLAIN);
+    for (k, step) in ASKED {
+        assert_eq!(tail(&mut gpu, Path::Inline, k, step), Ok(Tail::Right), "{k} in steps of {step}");
+    }
+    gpu.plant(Planted { slice: Slice::Unmoved, ..Planted::PLAIN }).unwrap();
+    assert_eq!(tail(&mut gpu, Path::Inline, 40, 32), Ok(Tail::Wrong));
 }
 
 #[test]

@@ -1,6 +1,12 @@
 //! Are energy and residency read right from samples of the documented form, and is what says nothing called unavailable?
 
+use rigel_device::Meter;
+use rigel_device::metal::level::Sdk;
+use rigel_device::metal::meters::{Channels, of};
 use rigel_device::metal::power::*;
+use rigel_device::metal::powermetrics::newest;
+use rigel_device::metal::software::clock::SPENDINGS;
+use rigel_device::metal::software::meters::{JOULES, Planted};
 use rigel_numerics::{Megahertz, Time};
 
 fn second(s: f64) -> Time {
@@ -60,6 +66,61 @@ fn a_counter_that_falls_or_leaps_is_refused() {
     assert!(matches!(counter.read(1_000_000_000, second(1.0)), Err(Unavailable::Implausible { .. })));
     let mut counter = Counter::begin(&energy("GPU Energy", "mJ", i64::MIN), Time(0)).unwrap();
     assert!(matches!(counter.read(i64::MAX, second(1.0)), Err(Unavailable::Implausible { .. })));
+}
+
+/// Meters over planted channels, by name.
+fn planted(sdk: Sdk) -> (Planted, Vec<Box<dyn Meter>>, Vec<String>) {
+    let channels = Planted::new(sdk);
+    let (meters, missing) = of(Ok(std::rc::Rc::new(channels.clone())));
+    (channels, meters, missing.into_iter().map(|m| format!("{}: {}", m.name, m.reason)).collect())
+}
+
+#[test]
+fn planted_channels_are_read_by_the_meters_of_a_mac() {
+    let (channels, mut meters, missing) = planted(Sdk::V26_5);
+    let names: Vec<String> = meters.iter().map(|meter| meter.name().to_owned()).collect();
+    assert_eq!(names, ["GPU Energy", "CPU Energy", "DRAM", "GPU active"]);
+    assert!(missing.len() == 1 && missing[0].starts_with("ANE: no channel"), "{missing:?}");
+    // A batch comes within two seconds, which the reading waits for.
+    let cpu = meters[1].read().unwrap();
+    assert!(cpu.time >= second(2.0) && cpu.time <= second(2.2), "{cpu:?}");
+    assert_eq!(cpu.value, 6.0);
+    // A launch of 10^12 wide multiply-adds of `matmul2d` within three seconds, then one second without any.
+    let (before, mut spent) = (meters[0].read().unwrap(), [0.0; SPENDINGS]);
+    spent[4] = 1e12;
+    meters[3].read().unwrap();
+    channels.launched(second(3.0), &spent, 1);
+    channels.idled(second(1.0));
+    let after = meters[0].read().unwrap();
+    assert!((after.value - before.value - 1e12 * JOULES[4]).abs() < 1e-6, "{before:?} {after:?}");
+    assert_eq!(meters[3].read().unwrap().value, 0.75, "active for three seconds of four");
+}
+
+#[test]
+fn planted_frozen_channels_are_unavailable_after_one_wait() {
+    let (channels, mut meters, _) = planted(Sdk::V27_0);
+    for meter in &mut meters[1..3] {
+        let why = meter.read().unwrap_err().to_string();
+        assert!(why.contains("has not moved for 8 s") && why.contains("RIGEL_POWERMETRICS"), "{why}");
+    }
+    // Both were followed from the beginning, so the second is not waited for again.
+    assert!(channels.now() < second(8.2), "{:?}", channels.now());
+    assert_eq!(meters[0].read().unwrap().value, 0.0, "the GPU's own counter stands while nothing runs");
+}
+
+#[test]
+fn powermetrics_tells_its_newest_sample() {
+    let text = "*** Sampled system activity (1004.12ms elapsed) ***\nCPU Power: 5012 mW\nGPU Power: 23 mW\nANE Power: 0 mW\n\
+                Combined Power (CPU + GPU + ANE): 5035 mW\n*** Sampled system activity (1001.00ms elapsed) ***\n\
+                CPU Power: 812 mW\nGPU Power: 42.5 W\nANE Power: 1";
+    assert_eq!(newest(text, "CPU Power"), Some(0.812));
+    assert_eq!(newest(text, "GPU Power"), Some(42.5));
+    assert_eq!(newest(text, "ANE Power"), Some(0.0), "a line in the making is not read");
+    for nothing in
+        ["", "CPU Power: \n", "CPU Power: many mW\n", "CPU Power: -3 mW\n", "CPU Power: 3 kW\n", "cpu power: 3 mW\n"]
+    {
+        assert_eq!(newest(nothing, "CPU Power"), None, "{nothing}");
+    }
 }
 
 fn states(times: [i64; 4]) -> Value {

@@ -11,6 +11,7 @@ use rigel_device::metal::level::{Language, Sdk};
 use rigel_device::metal::operation::Operation;
 use rigel_device::metal::software::compiler::Target;
 use rigel_device::metal::text::{FILES, Finish, Kernel, Placement};
+use rigel_device::metal::traps::Trap;
 use rigel_device::metal::triples::Types;
 
 /// A kernel of each file and each branch of its constants.
@@ -55,6 +56,12 @@ fn kernels() -> Vec<(Kernel, Sdk)> {
         (Kernel::Slices(Half), Sdk::V26_1),
         (Kernel::Versions, Sdk::V26_1),
     ]
+    .into_iter()
+    .chain(Trap::ALL.map(|trap| {
+        let since = if trap.language() > Language::V4_0 { Sdk::V27_0 } else { Sdk::V26_1 };
+        (Kernel::Trap(trap, true), since)
+    }))
+    .collect()
 }
 
 #[test]
@@ -65,7 +72,10 @@ fn every_file_compiles_from_its_first_header_on() {
     }
     for (kernel, _) in &kernels {
         let source = kernel.source(kernel.language());
-        lint(&source.text).unwrap_or_else(|rule| panic!("{}: {rule}", source.name));
+        match (kernel, lint(&source.text)) {
+            (Kernel::Trap(..), said) => assert!(said.unwrap_err().contains("remove_addrspace_t"), "a trap for it"),
+            (_, said) => said.unwrap_or_else(|rule| panic!("{}: {rule}", source.name)),
+        }
     }
     let Some(clang) = metal_host::clang_or_skip() else { return };
     let pairs: Vec<(&Kernel, Sdk)> = kernels

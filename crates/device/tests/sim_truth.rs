@@ -113,8 +113,8 @@ fn impossible_truths_name_the_key_and_what_is_allowed() {
             &["each triple once"],
         ),
         (
-            "[[path.triple]]\ntriple = \"f16,i8->f32\"\nadvertised = true\nsource = \"p\"\nrate = 1.0",
-            &["mixes integer"],
+            "[[path.triple]]\ntriple = \"f16,i8->i32\"\nadvertised = true\nsource = \"p\"\nrate = 1.0",
+            &["sums floating operands"],
         ),
         ("[[path.triple.shape]]\nshape = \"0x1x1\"", &["not a shape"]),
         ("[[path]]\nname = \"matmul2d\"\ntriple = []", &["path[1].name", "each name once"]),

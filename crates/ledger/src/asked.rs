@@ -2,14 +2,16 @@
 //!
 //! Two files tell: the plan has shapes, recipes, cache states and processes, and provenance the device's offers (which paths and
 //! triples, and why one cannot be tried). What only the device can name is taken from the rows: which variants of ceiling
-//! loops and which units there are, the launch tile that a pilot chose, and the shapes beside a ladder's launch tile.
+//! loops, which units and which toolchains there are, the launch tile that a pilot chose, those whose operands can be placed, and the
+//! shapes beside a ladder's launch tile.
 //! So a row that is gone is missed where another one of its kind, or plan and offers, show that it was asked.
 
 use crate::block_name::{self, LEFT_OUT};
-use crate::plan::{FusionAxes, Plan, PowerAxes};
+use crate::plan::{AlignmentAxes, FusionAxes, Plan, PowerAxes, VersionsAxes};
 use crate::provenance::{OfferRecord, Provenance};
 use crate::rivals::{Offered, rivals};
 use crate::rows::{CacheState, CellRow, Outcome, Probe, Work};
+use rigel_numerics::placement;
 use rigel_numerics::{Calculation, Recipe, Shape, Triple};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -92,7 +94,8 @@ impl<'a> Asked<'a> {
         let mut short = Short::default();
         let mut processes: HashMap<(Key<'_>, &str), BTreeSet<u32>> = HashMap::new();
         for row in cells {
-            let named = row.work.is_product() || matches!(row.work, Work::Rung | Work::Product);
+            let chosen = row.work.is_product() && !row.work.names_its_tile();
+            let named = chosen || matches!(row.work, Work::Rung | Work::Product);
             let tile = if named { "" } else { row.tile.as_str() };
             processes.entry((Key::of(row), tile)).or_default().insert(row.process);
         }
@@ -155,6 +158,12 @@ impl<'a> Asked<'a> {
             let key = Key { probe, work: Work::Ceiling, path, triple, shape: None, recipe: None, cache: None };
             short.count(block_name::ceilings(probe).to_owned(), last as usize, there(key, tile, last));
         }
+        for (key, tile, block) in self.placed(cells) {
+            short.count(block, last as usize, there(key, &tile, last));
+        }
+        for (key, version) in self.versions(cells) {
+            short.count(block_name::versions(key.path, key.triple), 1, there(key, version, 1));
+        }
         for (key, block) in self.fused(cells).into_iter().chain(self.loads()) {
             short.count(block, last as usize, there(key, "", last));
         }
@@ -190,6 +199,55 @@ impl<'a> Asked<'a> {
                     let key = Key { probe, work, path, triple, shape: of_shape, recipe, cache };
                     asked.push((key, block_name::of_shape(probe, shape)));
                 }
+            }
+        }
+        asked
+    }
+
+    /// The placed products that are asked for, by launch tile and block: every placement, shape and recipe of the plan, of the paths,
+    /// triples and launch tiles that any row shows.
+    fn placed<'b>(&self, cells: &'b [CellRow]) -> Vec<(Key<'b>, String, String)>
+    where
+        'a: 'b,
+    {
+        let Some(axes) = self.plan.alignment.as_ref().filter(|_| self.probes(&[Probe::Alignment])) else {
+            return Vec::new();
+        };
+        let of = |row: &'b CellRow| Some((row.path.as_str(), row.triple, placement::split(&row.tile)?.0));
+        let known: BTreeSet<(&str, Triple, &str)> =
+            cells.iter().filter(|row| row.work == Work::Placed).filter_map(of).collect();
+        let mut asked = Vec::new();
+        for (path, triple, tile) in known {
+            for (&shape, &recipe) in axes.shapes.iter().flat_map(|s| axes.recipes.iter().map(move |r| (s, r))) {
+                let block = block_name::alignment(path, triple, shape, tile);
+                for placement in axes.placements() {
+                    let (probe, work, cache) = (Probe::Alignment, Work::Placed, Some(CacheState::Warm));
+                    let key = Key { probe, work, path, triple, shape: Some(shape), recipe: Some(recipe), cache };
+                    asked.push((key, placement::placed(tile, placement), block.clone()));
+                }
+            }
+        }
+        asked
+    }
+
+    /// The products by toolchains that are asked for: every shape and recipe of the plan, of the paths, triples and toolchains that
+    /// any row shows.
+    fn versions<'b>(&self, cells: &'b [CellRow]) -> Vec<(Key<'b>, &'b str)>
+    where
+        'a: 'b,
+    {
+        let Some(axes) = self.plan.versions.as_ref().filter(|_| self.probes(&[Probe::Versions])) else {
+            return Vec::new();
+        };
+        let of = |row: &'b CellRow| (row.path.as_str(), row.triple, row.tile.as_str());
+        let known: BTreeSet<(&str, Triple, &str)> =
+            cells.iter().filter(|row| row.work == Work::Version).map(of).collect();
+        let mut asked = Vec::new();
+        for (path, triple, version) in known {
+            for (&shape, &recipe) in axes.shapes.iter().flat_map(|s| axes.recipes.iter().map(move |r| (s, r))) {
+                let (probe, work) = (Probe::Versions, Work::Version);
+                let (shape, recipe) = (Some(shape), Some(recipe));
+                asked.push((Key { probe, work, path, triple, shape, recipe, cache: None }, version));
             }
         }
         asked
@@ -262,7 +320,8 @@ impl<'a> Asked<'a> {
     /// Why a row is none that the plan asks for, or not of the block that it names; none for the others.
     pub(crate) fn stranger(&self, row: &CellRow) -> Option<String> {
         let plan = self.plan;
-        let alone = matches!(row.work, Work::Rung | Work::Unit | Work::Conversion | Work::Product | Work::Meter);
+        let alone = matches!(row.work, Work::Rung | Work::Version | Work::Unit | Work::Conversion)
+            || matches!(row.work, Work::Product | Work::Meter);
         let last = if alone { 1 } else { plan.sampling.processes };
         if row.seed != plan.seed {
             return Some(format!("seed is {}; the plan states {}", row.seed, plan.seed));
@@ -302,6 +361,25 @@ impl<'a> Asked<'a> {
                     _ => work.calculation() == Calculation::Attention,
                 };
                 axes && kind && row.cache == CacheState::Warm && offer.is_some_and(|offer| offer.absent.is_empty())
+            }
+            Work::Placed => {
+                let placed = |axes: &AlignmentAxes| {
+                    let place = placement::split(&row.tile);
+                    row.shape.is_some_and(|shape| axes.shapes.contains(&shape))
+                        && row.recipe.is_some_and(|recipe| axes.recipes.contains(&recipe))
+                        && place.is_some_and(|(_, place)| axes.placements().any(|asked| asked == place))
+                };
+                let asked = self.probes(&[Probe::Alignment]) && row.probe == Probe::Alignment;
+                let here = offer.is_some_and(|offer| offer.absent.is_empty()) && row.cache == CacheState::Warm;
+                asked && here && self.plan.alignment.as_ref().is_some_and(placed)
+            }
+            Work::Version => {
+                let listed = |axes: &VersionsAxes| {
+                    row.shape.is_some_and(|shape| axes.shapes.contains(&shape))
+                        && row.recipe.is_some_and(|recipe| axes.recipes.contains(&recipe))
+                };
+                let asked = self.probes(&[Probe::Versions]) && row.probe == Probe::Versions;
+                asked && offer.is_some() && self.plan.versions.as_ref().is_some_and(listed)
             }
             Work::FusedTanh | Work::FusedErf | Work::DecomposedTanh | Work::DecomposedErf => false,
             Work::FusedAttention | Work::DecomposedAttention => false,

@@ -8,6 +8,8 @@
 //! | `gemm/SHAPE/RECIPE/CACHE` | products that are compared; zeros and constants stand with the first recipe of the plan that is neither |
 //! | `fusion/SHAPE` | products of a shape, with every epilogue |
 //! | `attention/SHAPE` | attentions of a shape, fused and decomposed |
+//! | `alignment/PATH/TRIPLE/SHAPE/TILE` | products by one launch tile whose operands lie at every address |
+//! | `versions/PATH/TRIPLE` | products by every toolchain |
 //! | `power/SHAPE`, `power/ceilings` | products of a shape, and ceiling loops, that are loads |
 //! | `PROBE/PATH/NAME` | a unit or conversion |
 //! | `order/PATH/TRIPLE/SHAPE` | the order of the sums of a path's product |
@@ -16,6 +18,7 @@
 
 use crate::plan::Plan;
 use crate::rows::{CacheState, CellRow, Probe, Work, name_of};
+use rigel_numerics::placement;
 use rigel_numerics::{Recipe, Shape, Triple};
 
 /// The block of all ceiling loops.
@@ -53,6 +56,16 @@ pub fn instruction(probe: Probe, path: &str, name: &str) -> String {
 /// The order of the sums of a path's product; its launch tile is the device's choice.
 pub fn order(path: &str, triple: Triple, shape: Shape) -> String {
     format!("order/{path}/{triple}/{shape}")
+}
+
+/// Products by one launch tile, their operands at every address.
+pub fn alignment(path: &str, triple: Triple, shape: Shape, tile: &str) -> String {
+    format!("alignment/{path}/{triple}/{shape}/{tile}")
+}
+
+/// Products of a path and triple by every toolchain.
+pub fn versions(path: &str, triple: Triple) -> String {
+    format!("versions/{path}/{triple}")
 }
 
 /// The name under which cells that were left out of a block have their rows.
@@ -98,6 +111,8 @@ pub fn of_row(plan: &Plan, row: &CellRow) -> Option<String> {
         work if work.is_product() && matches!(row.probe, Probe::Fusion | Probe::Attention | Probe::Power) => {
             of_shape(row.probe, row.shape?)
         }
+        Work::Placed => alignment(&row.path, row.triple, row.shape?, placement::split(&row.tile)?.0),
+        Work::Version => versions(&row.path, row.triple),
         Work::Rung => ladder(&row.path, row.triple),
         Work::Ceiling => ceilings(row.probe).to_owned(),
         Work::Meter => METERS.to_owned(),

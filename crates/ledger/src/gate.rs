@@ -251,10 +251,11 @@ pub fn judge(gate: &Gate<'_>) -> Judgement {
     Judgement::of(Outcome::Wrong, format!("{over} and {source} {limit:e}"), Some(worst))
 }
 
-/// Whether a triple declares f32 for operands that a narrower float format could replace: the `operands` finding.
+/// Whether a triple declares f32 for floating operands that a narrower float format could replace: the `operands` finding.
 pub fn can_be_cut(triple: Triple, to: Format) -> bool {
-    let widest = triple.a.precision().max(triple.b.precision());
-    triple.acc == Format::F32 && !triple.a.is_integer() && !to.is_integer() && to.precision() < widest
+    let floating = [triple.a, triple.b].into_iter().filter(|format| !format.is_integer());
+    let widest = floating.map(Format::precision).max().unwrap_or(0);
+    triple.acc == Format::F32 && !to.is_integer() && to.precision() < widest
 }
 
 /// The outcome of a ceiling loop whose accumulators were compared with the exact integers that it must produce.

@@ -103,10 +103,14 @@ pub enum Work {
     FusedAttention,
     /// Attention in three: scores, softmax, output.
     DecomposedAttention,
+    /// A product whose operands lie where the name of its launch tile says ([`rigel_numerics::placement`]).
+    Placed,
     /// A loop without memory traffic.
     Ceiling,
     /// A product on the ladder: gated, not timed for a rate. Has no throughput by construction.
     Rung,
+    /// A product compiled by the toolchain that stands in place of its launch tile: gated whole, not timed. Has no throughput.
+    Version,
     /// One matrix instruction, asked tile by tile or by its registers. Has no throughput.
     Unit,
     /// A conversion of single codes, or an operand of a unit asked as one. Has no throughput.
@@ -119,8 +123,8 @@ pub enum Work {
 
 impl Work {
     /// Products that are timed for their rate, alone, with an epilogue or in an attention: these have a launch tile that a pilot
-    /// chooses.
-    pub const PRODUCTS: [Work; 7] = [
+    /// chooses, but for placed ones, which are compared by theirs.
+    pub const PRODUCTS: [Work; 8] = [
         Work::Gemm,
         Work::FusedTanh,
         Work::FusedErf,
@@ -128,11 +132,17 @@ impl Work {
         Work::DecomposedErf,
         Work::FusedAttention,
         Work::DecomposedAttention,
+        Work::Placed,
     ];
 
     /// Whether it is a product that is timed for its rate.
     pub fn is_product(self) -> bool {
         Work::PRODUCTS.contains(&self)
+    }
+
+    /// Whether its launch tile is part of what is asked, and no pilot's choice.
+    pub const fn names_its_tile(self) -> bool {
+        matches!(self, Work::Placed)
     }
 
     /// What follows the product and the bias; none for a product alone and for everything else.
@@ -191,7 +201,8 @@ pub struct Identity {
     pub triple: Triple,
     /// Extents; none for a ceiling.
     pub shape: Option<Shape>,
-    /// Launch tile, the variant of a ceiling loop, or the name of a unit, conversion or meter.
+    /// Launch tile, with the placement of operands where that is asked; the variant of a ceiling loop; or the name of a toolchain,
+    /// unit, conversion or meter.
     pub tile: String,
     /// Input recipe; none for a ceiling.
     pub recipe: Option<Recipe>,

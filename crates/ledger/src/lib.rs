@@ -6,6 +6,7 @@
 mod asked;
 pub mod block_name;
 pub mod compare;
+pub mod effect;
 pub mod facts;
 pub mod gate;
 mod identity;

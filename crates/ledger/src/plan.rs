@@ -4,6 +4,7 @@ pub use crate::plan_error::{PlanError, PlanFault};
 pub use crate::plan_select::begins;
 use crate::rows::{CacheState, Probe};
 use rigel_numerics::epilogue::Activation;
+use rigel_numerics::placement::{Placement, Stride};
 use rigel_numerics::{Recipe, Shape, Triple};
 use serde::{Deserialize, Serialize};
 
@@ -49,12 +50,18 @@ pub struct Plan {
     /// Axes of the probe `attention`; a plan that does not name it may leave the section out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention: Option<AttentionAxes>,
+    /// Axes of the probe `alignment`; a plan that does not name it may leave the section out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alignment: Option<AlignmentAxes>,
+    /// Axes of the probe `versions`; a plan that does not name it may leave the section out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<VersionsAxes>,
 }
 
 impl Plan {
     /// Whether it times anything; single questions have no times.
     pub fn times(&self) -> bool {
-        self.probes.iter().any(|probe| crate::units::folder(*probe).is_none())
+        self.probes.iter().any(|probe| *probe != Probe::Versions && crate::units::folder(*probe).is_none())
     }
 
     /// Whether it asks single units or conversions.
@@ -274,6 +281,67 @@ impl Default for OrderAxes {
     fn default() -> Self {
         OrderAxes { shapes: vec![Shape::new(1024, 16, 256)] }
     }
+}
+
+/// Axes of the probe `alignment`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AlignmentAxes {
+    /// Extents.
+    #[schemars(with = "Vec<String>")]
+    pub shapes: Vec<Shape>,
+    /// Bytes past an address that every rule takes; the first is 0.
+    pub offsets: Vec<usize>,
+    /// Distances between rows: `+N` bytes more than a row has, or `*N`, the next multiple of N bytes. The first, with offset 0, is the
+    /// placement that the others are compared with.
+    #[schemars(with = "Vec<String>")]
+    pub strides: Vec<Stride>,
+    /// Recipes that can fail their gate.
+    pub recipes: Vec<Recipe>,
+    /// `slow` when the whole interval of the time over that of the aligned placement is at least this.
+    pub slow: f64,
+}
+
+impl AlignmentAxes {
+    /// Every placement, offset by offset.
+    pub fn placements(&self) -> impl Iterator<Item = Placement> + '_ {
+        self.offsets.iter().flat_map(|&offset| self.strides.iter().map(move |&stride| Placement { offset, stride }))
+    }
+
+    /// The placement that the others are compared with.
+    pub fn aligned(&self) -> Placement {
+        let stride = self.strides.first().copied().unwrap_or(Stride::Multiple(256));
+        Placement { offset: 0, stride }
+    }
+}
+
+impl Default for AlignmentAxes {
+    /// Offsets and distances on both sides of what loads of 4, 8 and 16 bytes ask for, and rows whose addresses share their last 12 bits.
+    fn default() -> Self {
+        AlignmentAxes {
+            shapes: vec![Shape::cube(256)],
+            offsets: vec![0, 2, 8, 16],
+            strides: vec![Stride::Multiple(256), Stride::Plus(8), Stride::Plus(16), Stride::Multiple(4096)],
+            recipes: vec![Recipe::NearNormal],
+            slow: 1.1,
+        }
+    }
+}
+
+/// Axes of the probe `versions`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VersionsAxes {
+    /// Extents of the product that each toolchain compiles; its whole output stands in the witness.
+    #[schemars(with = "Vec<String>")]
+    pub shapes: Vec<Shape>,
+    /// Recipes that can fail their gate.
+    pub recipes: Vec<Recipe>,
+}
+
+impl VersionsAxes {
+    /// Elements of an output at most.
+    pub const MOST: usize = 1024;
 }
 
 /// Axes of the probe `throughput`.

@@ -6,6 +6,7 @@ use crate::plan_file::{SHAPE, fits_timeout, recipes, shape};
 use crate::plan_section::Section;
 use rigel_numerics::epilogue::Activation;
 use rigel_numerics::order::MOST_PRODUCTS;
+use rigel_numerics::placement::{ALIGNED, BadStride};
 use rigel_numerics::{Recipe, Shape};
 
 /// The section of the probes that ask units; nothing where neither they nor the section are there.
@@ -110,5 +111,56 @@ pub(crate) fn order(
     Ok(Some(OrderAxes { shapes: s.axis("shapes", ORDER_SHAPE, base.map(|b| b.shapes.clone()), parse)? }))
 }
 
+/// The section of the probe `alignment`; nothing where neither it nor the section is there.
+pub(crate) fn alignment(
+    root: &Section<'_>,
+    base: Option<&AlignmentAxes>,
+    needed: bool,
+) -> Result<Option<AlignmentAxes>, PlanError> {
+    let s = root.open("alignment", &["shapes", "offsets", "strides", "recipes", "slow"])?;
+    if !s.is_there() && !needed {
+        return Ok(base.cloned());
+    }
+    let stride = |text: &str| text.parse().map_err(|error: BadStride| error.to_string());
+    let offsets = base.map(|b| b.offsets.iter().map(|&offset| offset as u64).collect());
+    let offsets = s.wholes("offsets", 0..=ALIGNED as u64 - 1, offsets)?;
+    if offsets.first() != Some(&0) {
+        return Err(s.contradiction("offsets", "a list that begins with 0, the aligned address"));
+    }
+    let axes = AlignmentAxes {
+        shapes: s.axis("shapes", SHAPE, base.map(|b| b.shapes.clone()), shape)?,
+        offsets: offsets.into_iter().map(|offset| offset as usize).collect(),
+        strides: s.axis("strides", STRIDE, base.map(|b| b.strides.clone()), stride)?,
+        recipes: recipes(&s, base.map(|b| b.recipes.clone()))?,
+        slow: s.real("slow", 1.0..=100.0, base.map(|b| b.slow))?,
+    };
+    seeing(&s, &axes.recipes)?;
+    Ok(Some(axes))
+}
+
+/// The section of the probe `versions`; nothing where neither it nor the section is there.
+pub(crate) fn versions(
+    root: &Section<'_>,
+    base: Option<&VersionsAxes>,
+    needed: bool,
+) -> Result<Option<VersionsAxes>, PlanError> {
+    let s = root.open("versions", &["shapes", "recipes"])?;
+    if !s.is_there() && !needed {
+        return Ok(base.cloned());
+    }
+    let small = |text: &str| {
+        let fits = |s: &Shape| s.m * s.n <= VersionsAxes::MOST && s.k <= 4096;
+        text.parse().ok().filter(fits).ok_or_else(|| VERSION_SHAPE.to_owned())
+    };
+    let axes = VersionsAxes {
+        shapes: s.axis("shapes", VERSION_SHAPE, base.map(|b| b.shapes.clone()), small)?,
+        recipes: recipes(&s, base.map(|b| b.recipes.clone()))?,
+    };
+    seeing(&s, &axes.recipes)?;
+    Ok(Some(axes))
+}
+
+const STRIDE: &str = "+N, N bytes more than a row has, or *N, the next multiple of N bytes";
+const VERSION_SHAPE: &str = "MxNxK with at most 1024 elements of output and K up to 4096";
 const ATTENTION_SHAPE: &str = "MxNxK: queries of all heads x columns of a head x keys of a head, M a multiple of K, each extent from 1 to 1048576";
 const ORDER_SHAPE: &str = "MxNxK, the largest batch (1 to 4096) x columns (1 to 256) x K (2 to 8192)";

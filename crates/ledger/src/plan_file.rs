@@ -4,11 +4,12 @@
 //! Writing is deterministic and independent of any library's taste, because its bytes are hashed.
 
 use crate::plan::*;
-use crate::plan_axes::{attention, fusion, order, power, units};
+use crate::plan_axes::{alignment, attention, fusion, order, power, units, versions};
 use crate::plan_error::{PlanError, PlanFault};
 use crate::plan_section::{Section, Source};
 use crate::rows::{CacheState, Probe, name_of};
 use rigel_numerics::epilogue::Activation;
+use rigel_numerics::placement::Stride;
 use rigel_numerics::{Recipe, Shape, Triple};
 use std::fmt::Write;
 
@@ -18,8 +19,8 @@ const MANY: u64 = 1_000_000;
 const TOML_MAX: u64 = i64::MAX as u64;
 
 impl Plan {
-    /// Probes that a plan may name today; the others have their words and places, and no code yet.
-    pub const OFFERED: [Probe; 11] = [
+    /// Probes that a plan may name.
+    pub const OFFERED: [Probe; 13] = [
         Probe::Types,
         Probe::Throughput,
         Probe::Clocks,
@@ -31,6 +32,8 @@ impl Plan {
         Probe::Fusion,
         Probe::Power,
         Probe::Attention,
+        Probe::Alignment,
+        Probe::Versions,
     ];
 
     /// Reads a whole plan: every key must be there. `file` is its name in messages.
@@ -62,7 +65,7 @@ impl Plan {
 
 fn write_plan(plan: &Plan, out: &mut String) -> std::fmt::Result {
     let Plan { name, seed, probes, sampling, thresholds, limits, matches, baselines, select, types, .. } = plan;
-    let Plan { throughput, units, order, fusion, power, attention, .. } = plan;
+    let Plan { throughput, units, order, fusion, power, attention, alignment, versions, .. } = plan;
     writeln!(out, "name = {}\nseed = {seed}\nprobes = {}", quoted(name), list(probes.iter().map(name_of)))?;
     let Sampling { processes, repetitions, minimum_repetitions, budget_s, precision, burst, pilot, .. } = sampling;
     let Sampling { bootstrap_resamples, meter_window_s, .. } = sampling;
@@ -112,6 +115,17 @@ fn write_plan(plan: &Plan, out: &mut String) -> std::fmt::Result {
         writeln!(out, "\n[attention]\nshapes = {}", list(shapes.iter().map(Shape::to_string)))?;
         writeln!(out, "recipes = {}", list(recipes.iter().map(|recipe| recipe.name().to_owned())))?;
     }
+    if let Some(AlignmentAxes { shapes, offsets, strides, recipes, slow }) = alignment {
+        writeln!(out, "\n[alignment]\nshapes = {}", list(shapes.iter().map(Shape::to_string)))?;
+        let offsets: Vec<String> = offsets.iter().map(usize::to_string).collect();
+        writeln!(out, "offsets = [{}]\nstrides = {}", offsets.join(", "), list(strides.iter().map(Stride::to_string)))?;
+        writeln!(out, "recipes = {}", list(recipes.iter().map(|recipe| recipe.name().to_owned())))?;
+        writeln!(out, "slow = {slow:?}")?;
+    }
+    if let Some(VersionsAxes { shapes, recipes }) = versions {
+        writeln!(out, "\n[versions]\nshapes = {}", list(shapes.iter().map(Shape::to_string)))?;
+        writeln!(out, "recipes = {}", list(recipes.iter().map(|recipe| recipe.name().to_owned())))?;
+    }
     Ok(())
 }
 
@@ -152,6 +166,8 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
         "fusion",
         "power",
         "attention",
+        "alignment",
+        "versions",
     ];
     let keys: Vec<&'static str> = ["name", "seed", "probes"].into_iter().chain(sections).collect();
     let root = Section::root(source, &table, &keys)?;
@@ -169,6 +185,7 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
     let fuses = probes.contains(&Probe::Fusion);
     let meters = probes.contains(&Probe::Power);
     let attends = probes.contains(&Probe::Attention);
+    let (places, compiles) = (probes.contains(&Probe::Alignment), probes.contains(&Probe::Versions));
     Ok(Plan {
         name,
         seed,
@@ -186,6 +203,8 @@ fn read(text: &str, file: &str, base: Option<&Plan>) -> Result<Plan, PlanError> 
         fusion: fusion(&root, base.and_then(|b| b.fusion.as_ref()), fuses)?,
         power: power(&root, base.and_then(|b| b.power.as_ref()), meters, timeout_s)?,
         attention: attention(&root, base.and_then(|b| b.attention.as_ref()), attends)?,
+        alignment: alignment(&root, base.and_then(|b| b.alignment.as_ref()), places)?,
+        versions: versions(&root, base.and_then(|b| b.versions.as_ref()), compiles)?,
     })
 }
 
@@ -352,7 +371,7 @@ fn path(text: &str) -> Result<String, String> {
 
 fn probe(text: &str) -> Result<Probe, String> {
     let named = Plan::OFFERED.into_iter().find(|probe| name_of(probe) == text);
-    named.ok_or_else(|| format!("{}; other probes are not offered yet", names(&Plan::OFFERED)))
+    named.ok_or_else(|| names(&Plan::OFFERED))
 }
 
 fn names(probes: &[Probe]) -> String {

@@ -185,6 +185,24 @@ impl<'t> Section<'t> {
         Ok(values)
     }
 
+    /// A list of whole numbers of a range, each at most once and at least one.
+    pub(crate) fn wholes(
+        &self,
+        key: &str,
+        range: RangeInclusive<u64>,
+        fallback: Option<Vec<u64>>,
+    ) -> Result<Vec<u64>, PlanError> {
+        let allowed = format!("a list of whole numbers from {} to {}, each once", range.start(), range.end());
+        self.value(key, &allowed, fallback, |node| {
+            let mut values = Vec::new();
+            for node in node.get_ref().as_array()?.iter() {
+                let value = whole(node).filter(|value| range.contains(value) && !values.contains(value))?;
+                values.push(value);
+            }
+            Some(values).filter(|values| !values.is_empty())
+        })
+    }
+
     /// A list that must not be empty.
     pub(crate) fn axis<T: PartialEq>(
         &self,

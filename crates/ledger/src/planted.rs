@@ -51,6 +51,8 @@ impl Plan {
             power: None,
             attention: None,
             order: None,
+            alignment: None,
+            versions: None,
         }
     }
 }
@@ -86,9 +88,10 @@ impl Provenance {
                 features: Vec::new(),
                 offers: Vec::new(),
                 missing_meters: Vec::new(),
+                rules: Vec::new(),
                 meters: Vec::new(),
             },
-            host: Host { cpu: text(), logical_cpus: 1, load: None, environment: String::new() },
+            host: Host { cpu: text(), logical_cpus: 1, load: Some(0.0), environment: String::new() },
             command: vec!["rigel".to_owned(), "run".to_owned()],
             partition: String::new(),
             concurrent_cells: 1,

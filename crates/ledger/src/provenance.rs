@@ -87,6 +87,23 @@ pub struct DeviceRecord {
     /// Meters that can be read, with what each covers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub meters: Vec<MeterRecord>,
+    /// What it answered about rules that no product shows, where the plan asks for types.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleRecord>,
+}
+
+/// What the device answered about a rule that no product shows: a version, a small mistake, what becomes of old content.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RuleRecord {
+    /// The rule.
+    pub rule: String,
+    /// What was asked.
+    pub asked: String,
+    /// The answer in a few words.
+    pub answer: String,
+    /// The device's or the system's words, as they are; empty where it said none.
+    pub words: String,
 }
 
 /// A meter that can be read.
@@ -196,6 +213,7 @@ impl Provenance {
             ("device.id", &self.device.id),
             ("device.name", &self.device.name),
             ("device.driver", &self.device.driver),
+            ("device.clocks", &self.device.clocks),
             ("device.toolchain", &self.device.toolchain),
             ("device.os", &self.device.os),
             ("device.kernels", &self.device.kernels),
@@ -211,6 +229,9 @@ impl Provenance {
         }
         if self.host.logical_cpus == 0 {
             missing.push("host.logical_cpus");
+        }
+        if self.host.load.is_none() {
+            missing.push("host.load");
         }
         if self.concurrent_cells == 0 {
             missing.push("concurrent_cells");

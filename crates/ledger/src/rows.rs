@@ -130,7 +130,8 @@ pub struct CellRow {
     /// Extents, `MxNxK`; empty for a ceiling.
     #[schemars(with = "Option<String>")]
     pub shape: Option<Shape>,
-    /// Launch tile, ceiling variant, or name of a unit, conversion or meter.
+    /// Launch tile, with the placement of operands where that is asked, ceiling variant, or name of a toolchain, unit, conversion or
+    /// meter.
     pub tile: String,
     /// Input recipe; empty for a ceiling.
     pub recipe: Option<Recipe>,
@@ -140,7 +141,8 @@ pub struct CellRow {
     pub cache: CacheState,
     /// Outcome.
     pub outcome: Outcome,
-    /// Reason or verbatim diagnostic when the outcome is not `right`.
+    /// Reason or verbatim diagnostic when the outcome is not `right`; of a product by a toolchain also what took effect, and the
+    /// digest of its output ([`crate::effect`]).
     pub reason: String,
     /// How the output was checked; empty when there was none.
     pub gate: Option<GateMethod>,

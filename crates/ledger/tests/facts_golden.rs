@@ -159,12 +159,14 @@ fn incomplete_provenance_gives_no_verdict_and_names_the_fields() {
     let mut run = golden();
     run.provenance.commit.clear();
     run.provenance.dirty = None;
+    run.provenance.device.clocks.clear();
+    run.provenance.host.load = None;
     let facts = run.facts();
     assert!(!facts.iter().any(|fact| fact.name.starts_with("verdict")));
     assert!(facts.iter().any(|fact| fact.name == "rate"));
     let incomplete = facts.iter().find(|fact| fact.name == "incomplete").expect("the fact that says so");
     assert_eq!(incomplete.value, "provenance");
-    assert!(incomplete.words.contains("commit, dirty"), "{}", incomplete.words);
+    assert!(incomplete.words.contains("commit, device.clocks, dirty, host.load"), "{}", incomplete.words);
 
     let run = golden();
     let none = derive(&Evidence {

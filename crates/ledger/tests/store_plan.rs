@@ -31,6 +31,25 @@ fn a_plan_survives_its_own_text_and_hash() {
     assert_eq!(table["match"]["triple"].as_str(), Some("f32,f32->f32"));
 }
 
+/// A section of addresses in front of the limits.
+fn addresses(keys: &str) -> String {
+    format!("[alignment]\n{keys}\n[limits]")
+}
+
+#[test]
+fn sections_of_addresses_and_toolchains_come_back() {
+    let section = "[alignment]\nshapes = [\"64x64x64\"]\noffsets = [0, 3]\nstrides = [\"*256\", \"+8\"]\nrecipes = [\"uniform\"]\nslow = 1.25\n\
+                   [versions]\nshapes = [\"16x16x32\"]\nrecipes = [\"uniform\"]\n";
+    let plan = Plan::parse(&format!("{PLAN}\n{section}"), "my.toml").unwrap();
+    assert_eq!(Plan::parse(&plan.to_toml(), "plan.toml").unwrap(), plan);
+    let axes = plan.alignment.unwrap();
+    let (asked, _) = message("\"types\", \"throughput\"]", "\"types\", \"alignment\"]");
+    assert!(asked.contains("`alignment.offsets` is missing; allowed: a list of whole numbers"), "{asked}");
+    let places: Vec<String> = axes.placements().map(|place| place.to_string()).collect();
+    assert_eq!(places, ["0/*256", "0/+8", "3/*256", "3/+8"]);
+    assert_eq!((axes.aligned().to_string(), axes.slow), ("0/*256".to_owned(), 1.25));
+}
+
 #[test]
 fn every_mistake_is_told_where_it_is() {
     let cases = [
@@ -53,7 +72,7 @@ fn every_mistake_is_told_where_it_is() {
         ("coarse_cap = 0.01", "coarse_cap = 1.5", "`thresholds.coarse_cap` is 1.5"),
         ("timeout_s = 10.0", "timeout_s = 0", "`limits.timeout_s` is 0; allowed: a number from 0.1"),
         ("triple = \"f32,f32->f32\"", "triple = \"f32\"", "is not a type triple"),
-        ("triple = \"f32,f32->f32\"", "triple = \"i8,i8->f32\"", "mixes integer operands"),
+        ("triple = \"f32,f32->f32\"", "triple = \"f32,i8->i32\"", "sums floating operands into integers"),
         ("judged = []", "judged = [\"f99,f32->f32\"]", "unknown format `f99`"),
         ("shapes = [\"8x8x8\"]", "shapes = []", "at least one of: MxNxK"),
         ("shapes = [\"8x8x8\"]", "shapes = [\"0x8x8\"]", "each extent from 1 to 1048576"),
@@ -65,7 +84,13 @@ fn every_mistake_is_told_where_it_is() {
         ("caches = [\"warm\"]", "caches = [\"none\"]", "warm, cold"),
         ("ceilings = true", "ceilings = 1", "`throughput.ceilings` is 1; allowed: true or false"),
         ("probes = [\"types\", \"throughput\"]", "probes = []", "at least one of: types, throughput, clocks, dispatch"),
-        ("\"types\", \"throughput\"]", "\"types\", \"alignment\"]", "other probes are not offered yet"),
+        ("\"types\", \"throughput\"]", "\"types\", \"alignments\"]", "power, attention, alignment, versions"),
+        ("[limits]", &addresses("offsets = [8, 0]"), "begins with 0"),
+        ("[limits]", &addresses("offsets = [0, 0]"), "each once"),
+        ("[limits]", &addresses("offsets = [0, 4096]"), "whole numbers from 0 to 4095"),
+        ("[limits]", &addresses("offsets = [0]\nstrides = [\"8\"]"), "write +N, N bytes more than a row has"),
+        ("[limits]", &addresses("offsets = [0]\nstrides = []"), "at least one of: +N"),
+        ("[limits]", "[versions]\nshapes = [\"64x64x64\"]\n[limits]", "at most 1024 elements of output"),
         ("name = \"planted\"", "name = \"a b\"", "`name` is \"a b\""),
         ("a = \"scalar\"", "a = \"../x y\"", "a path name of 1 to 64"),
         ("seed = 7", "seed = 99999999999999999999", "`seed` is 99999999999999999999"),

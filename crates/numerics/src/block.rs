@@ -6,14 +6,111 @@
 //!   the whole group NaN.
 //! * **NVFP4**: 16 elements of E2M1, a UE4M3 scale and one f32 scale for the tensor; value = tensor · scale · element.
 //!
+//! As operands of products they are the formats of [`Format::SCALED`]. There a code holds its element's code in the low byte and
+//! the code of the scale that its scale group shares in the high byte, so that it stands for one number, element · scale, wherever it
+//! is looked at. Scale groups lie along k: along the rows of A, along the columns of B; where k is no multiple, the last one is
+//! shorter. The f32 scale of an NVFP4 tensor is 1: it is a factor of the whole sum, applied after it, and rounds no product.
+//! A device that wants elements and scales apart takes [`planes`].
+//!
+//! The scales of a recipe's operand are a matrix that the recipes already define: that of the scale's format, with one element a
+//! scale group, under [`Recipe::of_scales`] and [`seed_of_scales`].
+//!
 //! Decoding is exact in `f64`. Quantising rounds to nearest even, exactly: no intermediate quotient is rounded.
 
-use crate::{Format, Overflow, Rounding};
+use crate::{Format, Matrix, Operand, Overflow, Recipe, Rounding};
 
 /// Elements of an MX scale group.
 pub const MX_GROUP: usize = 32;
 /// Elements of an NVFP4 scale group.
 pub const NVFP4_GROUP: usize = 16;
+
+/// What the elements of a block-scaled format are, and how many share a scale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScaleGroups {
+    /// Format of the elements.
+    pub element: Format,
+    /// Format of the scales.
+    pub scale: Format,
+    /// Elements of a scale group.
+    pub size: usize,
+}
+
+impl ScaleGroups {
+    /// The code of an element under a scale.
+    pub const fn code(self, element: u64, scale: u64) -> u64 {
+        scale << 8 | element
+    }
+
+    /// The code of an element under a scale of 1, which is exponent 0 of either format of scales.
+    pub const fn under_one(self, element: u64) -> u64 {
+        let one = if matches!(self.scale, Format::E8m0) { 127 } else { 7 << 3 };
+        self.code(element, one)
+    }
+
+    /// The codes of element and scale.
+    pub const fn split(self, code: u64) -> (u64, u64) {
+        (code & self.element.code_mask(), code >> 8 & self.scale.code_mask())
+    }
+}
+
+impl Recipe {
+    /// The recipe that the scales of a block-scaled operand of this recipe come from.
+    ///
+    /// Random recipes have random scales, so that no two scale groups can change places unseen: `uniform`, the one that E8M0 has
+    /// (2^−8 … 2^7; of UE4M3 every finite code). Recipes whose values are fixed keep them: every scale is 1.
+    pub const fn of_scales(self) -> Recipe {
+        match self {
+            Recipe::Uniform | Recipe::NearNormal => Recipe::Uniform,
+            _ => Recipe::Constant,
+        }
+    }
+}
+
+/// The seed of the scales of operands that come from `seed`. It differs from that of the elements, whose words they would
+/// share.
+pub const fn seed_of_scales(seed: u64) -> u64 {
+    seed ^ 1 << 63
+}
+
+/// A scale group whose elements do not share one scale, or an operand that has no scales.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoPlanes {
+    /// The format has no scales.
+    #[error("{0} has no scales: only mxe4m3, mxe2m1 and nve2m1 have planes of elements and scales")]
+    Format(Format),
+    /// An element has another scale than the first of its scale group.
+    #[error("element ({row}, {col}) has another scale than the first of its scale group")]
+    Scale {
+        /// Row of it.
+        row: usize,
+        /// Column of it.
+        col: usize,
+    },
+}
+
+/// The elements of a block-scaled operand, packed, and its scales: m × ⌈k / size⌉ of A, ⌈k / size⌉ × n of B.
+///
+/// # Errors
+/// [`NoPlanes`] for another format, or codes of one scale group with unlike scales.
+pub fn planes(matrix: &Matrix, operand: Operand) -> Result<(Matrix, Matrix), NoPlanes> {
+    let groups = matrix.format.scale_groups().ok_or(NoPlanes::Format(matrix.format))?;
+    let (down, across) = match operand {
+        Operand::A => (1, groups.size),
+        Operand::B => (groups.size, 1),
+    };
+    let mut elements = Matrix::zeroed(groups.element, matrix.rows, matrix.cols);
+    let mut scales = Matrix::zeroed(groups.scale, matrix.rows.div_ceil(down), matrix.cols.div_ceil(across));
+    for (row, col) in (0..matrix.rows).flat_map(|row| (0..matrix.cols).map(move |col| (row, col))) {
+        let (element, scale) = groups.split(matrix.get(row, col));
+        elements.set(row, col, element);
+        if row % down == 0 && col % across == 0 {
+            scales.set(row / down, col / across, scale);
+        } else if scales.get(row / down, col / across) != scale {
+            return Err(NoPlanes::Scale { row, col });
+        }
+    }
+    Ok((elements, scales))
+}
 
 /// The element type of an MX scale group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

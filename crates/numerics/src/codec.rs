@@ -1,9 +1,11 @@
 //! What value does a bit pattern of a format stand for, and is it finite?
 //!
 //! Every value of every format is exact in `f64`, so decoding never rounds. A code lies in the low bits of a
-//! `u64`; bits above [`Format::bits`] are ignored, as are the low 13 bits of tf32 and the top bit of UE4M3.
+//! `u64`; bits above [`Format::bits`] are ignored, as are the low 13 bits of tf32 and the top bit of UE4M3. A block-scaled code
+//! stands for element times scale; no such format has infinities.
 
 use crate::Format;
+use crate::block::ScaleGroups;
 use crate::format::{Floating, Specials};
 
 /// Where the fields of a floating format lie inside its code, and which of its codes are finite.
@@ -96,7 +98,12 @@ impl Format {
     }
 
     fn decode_by_fields(self, code: u64) -> f64 {
-        let Some(layout) = Layout::of(self) else { return self.integer(code) as f64 };
+        let Some(layout) = Layout::of(self) else {
+            return match self.split(code) {
+                Some([(element, x), (scale, y)]) => element.decode(x) * scale.decode(y),
+                None => self.integer(code) as f64,
+            };
+        };
         if self.is_nan(code) {
             return f64::NAN;
         }
@@ -116,7 +123,11 @@ impl Format {
     /// reduced: the parts of f32's 1 are (2^23, −23). Both zeros have s = 0.
     #[inline]
     pub fn parts(self, code: u64) -> Option<(i64, i32)> {
-        let Some(layout) = Layout::of(self) else { return Some((self.integer(code), 0)) };
+        let Some(layout) = Layout::of(self) else {
+            let Some([(element, x), (scale, y)]) = self.split(code) else { return Some((self.integer(code), 0)) };
+            let ((s, e), (t, f)) = (element.parts(x)?, scale.parts(y)?);
+            return Some((s * t, e + f));
+        };
         if !self.is_finite(code) {
             return None;
         }
@@ -125,12 +136,19 @@ impl Format {
         Some((if negative { -(significand as i64) } else { significand as i64 }, exponent))
     }
 
+    /// Formats and codes of the element and the scale of a block-scaled code.
+    const fn split(self, code: u64) -> Option<[(Format, u64); 2]> {
+        let Some(groups) = self.scale_groups() else { return None };
+        let (element, scale) = groups.split(code);
+        Some([(groups.element, element), (groups.scale, scale)])
+    }
+
     /// The integer that a code of an integer format stands for.
     #[inline]
     fn integer(self, code: u64) -> i64 {
         let unused = 64 - self.bits();
         match self {
-            Format::U8 | Format::U4 => (code << unused >> unused) as i64,
+            Format::U8 | Format::U4 | Format::U2 => (code << unused >> unused) as i64,
             _ => (code << unused) as i64 >> unused,
         }
     }
@@ -138,7 +156,9 @@ impl Format {
     /// Whether a code is NaN.
     #[inline]
     pub fn is_nan(self, code: u64) -> bool {
-        let Some(layout) = Layout::of(self) else { return false };
+        let Some(layout) = Layout::of(self) else {
+            return self.split(code).is_some_and(|[(element, x), (scale, y)]| element.is_nan(x) || scale.is_nan(y));
+        };
         let (negative, magnitude) = layout.split(code);
         match layout.fields.specials {
             Specials::Ieee => magnitude > layout.max_magnitude + 1,
@@ -165,8 +185,9 @@ impl Format {
     pub const fn max_finite_code(self) -> u64 {
         match Layout::of(self) {
             Some(layout) => layout.join(false, layout.max_magnitude),
-            None => match self {
-                Format::U8 | Format::U4 => self.code_mask(),
+            None => match (self, self.scale_groups()) {
+                (_, Some(groups)) => groups.code(groups.element.max_finite_code(), groups.scale.max_finite_code()),
+                (Format::U8 | Format::U4 | Format::U2, _) => self.code_mask(),
                 _ => self.code_mask() >> 1,
             },
         }
@@ -178,8 +199,9 @@ impl Format {
         match Layout::of(self) {
             Some(layout) if layout.fields.sign_bits == 1 => layout.join(true, layout.max_magnitude),
             Some(_) => 0,
-            None => match self {
-                Format::U8 | Format::U4 => 0,
+            None => match (self, self.scale_groups()) {
+                (_, Some(groups)) => groups.code(groups.element.min_finite_code(), groups.scale.max_finite_code()),
+                (Format::U8 | Format::U4 | Format::U2, _) => 0,
                 _ => 1 << (self.bits() - 1),
             },
         }
@@ -189,7 +211,13 @@ impl Format {
     ///
     /// For E5M2 this is 0x7E; NVIDIA's conversions produce 0x7F, another NaN of the same format.
     pub const fn nan_code(self) -> Option<u64> {
-        let Some(layout) = Layout::of(self) else { return None };
+        let Some(layout) = Layout::of(self) else {
+            return match self.scale_groups() {
+                Some(ScaleGroups { scale: Format::E8m0, .. }) => Some(0xFF00),
+                Some(_) => Some(0x7F00),
+                None => None,
+            };
+        };
         match layout.fields.specials {
             Specials::Ieee => {
                 Some(layout.join(false, layout.max_magnitude + 1 + (1 << (layout.fields.fraction_bits - 1))))
@@ -215,21 +243,30 @@ impl Format {
         self.decode(self.max_finite_code())
     }
 
-    /// The smallest positive value that has the format's full precision; 1 for integers.
+    /// The smallest positive value that has the format's full precision, of block-scaled formats that of elements and scales; 1 for
+    /// integers.
     pub fn min_normal(self) -> f64 {
-        Layout::of(self).map_or(1.0, |layout| power_of_two(layout.min_exponent))
+        match (Layout::of(self), self.scale_groups()) {
+            (Some(layout), _) => power_of_two(layout.min_exponent),
+            (None, Some(groups)) => groups.element.min_normal() * groups.scale.min_normal(),
+            (None, None) => 1.0,
+        }
     }
 
     /// The smallest positive value, subnormals included; 1 for integers.
     pub fn min_positive(self) -> f64 {
-        Layout::of(self).map_or(1.0, |layout| power_of_two(layout.min_exponent - layout.fields.fraction_bits as i32))
+        match (Layout::of(self), self.scale_groups()) {
+            (Some(layout), _) => power_of_two(layout.min_exponent - layout.fields.fraction_bits as i32),
+            (None, Some(groups)) => groups.element.min_positive() * groups.scale.min_positive(),
+            (None, None) => 1.0,
+        }
     }
 
     /// Whether the format has a sign.
     pub const fn is_signed(self) -> bool {
         match self.floating() {
             Some(fields) => fields.sign_bits == 1,
-            None => !matches!(self, Format::U8 | Format::U4),
+            None => !matches!(self, Format::U8 | Format::U4 | Format::U2),
         }
     }
 }

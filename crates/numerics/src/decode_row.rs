@@ -1,7 +1,7 @@
 //! How are rows of codes decoded fast enough to feed a float64 product?
 //!
-//! Formats of up to 8 bits go through a table of at most 256 values, wider ones through shifts that the
-//! compiler turns into vector code. Results are those of [`Format::decode`], element by element.
+//! Formats of up to 8 bits go through a table of at most 256 values, block-scaled ones through two, wider ones through shifts
+//! that the compiler turns into vector code. Results are those of [`Format::decode`], element by element.
 
 use crate::{Format, packing};
 use std::sync::OnceLock;
@@ -48,10 +48,16 @@ pub fn decode_span(format: Format, row: &[u8], first: usize, out: &mut [f64]) {
         Format::I16 => fill(bytes, out, |b| f64::from(i16::from_le_bytes(*b))),
         Format::I8 => fill(bytes, out, |b: &[u8; 1]| f64::from(b[0] as i8)),
         Format::U8 => fill(bytes, out, |b: &[u8; 1]| f64::from(b[0])),
-        _ => {
-            let table = table(format);
-            fill(bytes, out, |b: &[u8; 1]| table[b[0] as usize]);
-        }
+        _ => match format.scale_groups() {
+            Some(groups) => {
+                let (elements, scales) = (table(groups.element), table(groups.scale));
+                fill(bytes, out, |b: &[u8; 2]| elements[b[0] as usize] * scales[b[1] as usize]);
+            }
+            None => {
+                let table = table(format);
+                fill(bytes, out, |b: &[u8; 1]| table[b[0] as usize]);
+            }
+        },
     }
 }
 

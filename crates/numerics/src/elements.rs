@@ -1,10 +1,11 @@
 //! How does a random word become a code, one element or a whole matrix at a time?
 
 use crate::bell::{Bell, LANE, three_lanes, three_words, uses_one_word};
+use crate::block::{ScaleGroups, seed_of_scales};
 use crate::codec::Layout;
 use crate::format::Specials;
 use crate::recipe::{Ladder, small_integers, windowed};
-use crate::words::{Line, Words};
+use crate::words::{Line, LineWords, Words};
 use crate::{Format, Matrix, Operand, Overflow, Recipe, Rounding};
 use rayon::prelude::*;
 
@@ -50,6 +51,18 @@ impl Recipe {
     /// Hands the function from place in a line to code, specialised for this recipe and format, to a visitor.
     #[inline]
     fn visit(self, format: Format, seed: u64, operand: Operand, line: Line, visitor: impl Visitor) {
+        match format.scale_groups() {
+            None => self.visit_numbers(format, seed, operand, line, visitor),
+            Some(groups) => {
+                let scales = Scales::along(self, groups, seed, operand, line);
+                self.visit_numbers(groups.element, seed, operand, line, Scaled { groups, scales, visitor });
+            }
+        }
+    }
+
+    /// The same for formats whose codes are numbers of their own.
+    #[inline]
+    fn visit_numbers(self, format: Format, seed: u64, operand: Operand, line: Line, visitor: impl Visitor) {
         if self.supports(format).is_err() {
             return visitor.visit(|_| 0);
         }
@@ -163,6 +176,42 @@ impl FiniteCodes {
     }
 }
 
+/// The codes of the scales along a line of a block-scaled operand.
+struct Scales {
+    /// How they are drawn; `None` where all of them are 1.
+    drawn: Option<(Layout, FiniteCodes)>,
+    windowed: bool,
+    words: LineWords,
+    /// Elements of the line that share a scale.
+    run: u64,
+}
+
+impl Scales {
+    fn along(recipe: Recipe, groups: ScaleGroups, seed: u64, operand: Operand, line: Line) -> Scales {
+        let size = groups.size as u64;
+        let (line, run) = match (operand, line) {
+            (Operand::A, Line::Row(_)) | (Operand::B, Line::Column(_)) => (line, size),
+            (Operand::A, Line::Column(col)) => (Line::Column(col / size), 1),
+            (Operand::B, Line::Row(row)) => (Line::Row(row / size), 1),
+        };
+        let recipe = recipe.of_scales();
+        let drawn = Layout::of(groups.scale).filter(|_| recipe == Recipe::Uniform);
+        Scales {
+            drawn: drawn.map(|layout| (layout, FiniteCodes::of(&layout))),
+            windowed: windowed(groups.scale),
+            words: Words::new(seed_of_scales(seed), recipe, operand).along(line),
+            run,
+        }
+    }
+
+    #[inline]
+    fn code(&self, groups: ScaleGroups, element: u64, place: u64) -> u64 {
+        let Some((layout, finite)) = &self.drawn else { return groups.under_one(element) };
+        let word = self.words.word(place / self.run);
+        groups.code(element, if self.windowed { in_window(layout, word) } else { finite.code(layout, word) })
+    }
+}
+
 /// Takes the function from place in a line to code.
 trait Visitor {
     fn visit(self, code: impl Fn(u64) -> u64);
@@ -190,6 +239,20 @@ impl Visitor for Codes<'_> {
         for (i, element) in self.0.iter_mut().enumerate() {
             *element = code(i as u64);
         }
+    }
+}
+
+/// Codes of elements, to which those of their scales are added for another visitor.
+struct Scaled<V> {
+    groups: ScaleGroups,
+    scales: Scales,
+    visitor: V,
+}
+
+impl<V: Visitor> Visitor for Scaled<V> {
+    #[inline]
+    fn visit(self, code: impl Fn(u64) -> u64) {
+        self.visitor.visit(|i| self.scales.code(self.groups, code(i), i));
     }
 }
 

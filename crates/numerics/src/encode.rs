@@ -18,9 +18,13 @@ impl Format {
     /// * ±∞ saturates under [`Overflow::Saturate`]; under [`Overflow::Ieee`] it becomes ∞, else NaN, else saturates.
     /// * Integers round, then clamp under [`Overflow::Saturate`] and wrap modulo 2^bits under
     ///   [`Overflow::Ieee`]; ±∞ clamps under both.
+    /// * Block-scaled formats encode the element under a scale of 1; NaN becomes a NaN scale.
     pub fn encode(self, value: f64, rounding: Rounding, overflow: Overflow) -> u64 {
         if value.is_nan() {
             return self.nan_code().unwrap_or(if self.is_integer() { 0 } else { self.max_finite_code() });
+        }
+        if let Some(groups) = self.scale_groups() {
+            return groups.under_one(groups.element.encode(value, rounding, overflow));
         }
         let negative = value.is_sign_negative();
         if value.is_infinite() {
@@ -49,7 +53,12 @@ impl Format {
         let magnitude = significand.unsigned_abs();
         match Layout::of(self) {
             Some(layout) => self.encode_floating(&layout, negative, magnitude, exponent, rounding, overflow),
-            None => self.encode_integer(negative, magnitude, exponent, rounding, overflow),
+            None => match self.scale_groups() {
+                Some(groups) => {
+                    groups.under_one(groups.element.encode_scaled(significand, exponent, rounding, overflow))
+                }
+                None => self.encode_integer(negative, magnitude, exponent, rounding, overflow),
+            },
         }
     }
 

@@ -231,13 +231,19 @@ struct Parts {
 
 /// [`Format::parts`] with everything that depends on the format alone taken out of the loop.
 enum Decoder {
-    Integer(Format),
-    Floating { layout: Layout, first_normal: u64, step: i32, negative_zero_is_nan: bool },
+    /// Integers and block-scaled formats.
+    ByParts(Format),
+    Floating {
+        layout: Layout,
+        first_normal: u64,
+        step: i32,
+        negative_zero_is_nan: bool,
+    },
 }
 
 impl Decoder {
     fn new(format: Format) -> Decoder {
-        let Some(layout) = Layout::of(format) else { return Decoder::Integer(format) };
+        let Some(layout) = Layout::of(format) else { return Decoder::ByParts(format) };
         let fields = layout.fields;
         Decoder::Floating {
             layout,
@@ -250,7 +256,7 @@ impl Decoder {
     #[inline]
     fn parts(&self, code: u64) -> Option<Parts> {
         match self {
-            Decoder::Integer(format) => {
+            Decoder::ByParts(format) => {
                 let (value, exponent) = format.parts(code)?;
                 Some(Parts { negative: value < 0, significand: value.unsigned_abs(), exponent })
             }
@@ -272,7 +278,13 @@ impl Decoder {
     /// Least and largest exponent, and the most bits of a significand.
     fn range(&self) -> (i32, i32, u32) {
         match self {
-            Decoder::Integer(format) => (0, 0, format.bits()),
+            Decoder::ByParts(format) => match format.scale_groups() {
+                Some(groups) => {
+                    let [x, y] = [groups.element, groups.scale].map(|format| Decoder::new(format).range());
+                    (x.0 + y.0, x.1 + y.1, x.2 + y.2)
+                }
+                None => (0, 0, format.bits()),
+            },
             Decoder::Floating { layout, first_normal, step, .. } => {
                 let bits = layout.fields.fraction_bits;
                 (*step, step + ((layout.max_magnitude >> bits) - first_normal) as i32, bits + 1)

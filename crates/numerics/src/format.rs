@@ -1,8 +1,10 @@
 //! Which number formats exist, and what are their widths, biases and special codes?
 //!
 //! Sources: IEEE 754-2019 (binary64, binary32, binary16); bfloat16 and tf32 as NVIDIA's PTX ISA describes
-//! them; OCP OFP8 1.0 (E4M3, E5M2); OCP MX 1.0 (E2M1, E2M3, E3M2, E8M0); AMD's CDNA3 ISA (FNUZ forms).
+//! them; OCP OFP8 1.0 (E4M3, E5M2); OCP MX 1.0 (E2M1, E2M3, E3M2, E8M0, MXFP8, MXFP4); AMD's CDNA3 ISA (FNUZ forms);
+//! NVIDIA's CUDA 13.0 documentation of block scaling (NVFP4).
 
+use crate::block::{MX_GROUP, NVFP4_GROUP, ScaleGroups};
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
@@ -54,6 +56,14 @@ pub enum Format {
     U4,
     /// Two's complement, 2 bits.
     I2,
+    /// Unsigned, 2 bits.
+    U2,
+    /// MXFP8: E4M3 elements, an E8M0 scale for each 32 of them along k.
+    Mxe4m3,
+    /// MXFP4: E2M1 elements, an E8M0 scale for each 32 of them along k.
+    Mxe2m1,
+    /// NVFP4: E2M1 elements, a UE4M3 scale for each 16 of them along k.
+    Nve2m1,
 }
 
 /// What the all-ones exponent field means in a floating format.
@@ -85,8 +95,8 @@ pub struct Floating {
 }
 
 impl Format {
-    /// Every format, in the order of their declaration.
-    pub const ALL: [Format; 21] = [
+    /// Every format whose codes are numbers of their own, in the order of their declaration.
+    pub const ALL: [Format; 22] = [
         Format::F64,
         Format::F32,
         Format::Tf32,
@@ -108,7 +118,11 @@ impl Format {
         Format::I4,
         Format::U4,
         Format::I2,
+        Format::U2,
     ];
+
+    /// The block-scaled formats: operands of products, never outputs.
+    pub const SCALED: [Format; 3] = [Format::Mxe4m3, Format::Mxe2m1, Format::Nve2m1];
 
     /// The stable lower-case name, as it stands in files.
     pub const fn name(self) -> &'static str {
@@ -134,24 +148,30 @@ impl Format {
             Format::I4 => "i4",
             Format::U4 => "u4",
             Format::I2 => "i2",
+            Format::U2 => "u2",
+            Format::Mxe4m3 => "mxe4m3",
+            Format::Mxe2m1 => "mxe2m1",
+            Format::Nve2m1 => "nve2m1",
         }
     }
 
-    /// Bits that one element takes in a packed buffer (tf32 takes 32, fp6 takes 6, UE4M3 takes 8).
+    /// Bits that one code takes in a packed buffer: tf32 takes 32, fp6 takes 6, UE4M3 takes 8, block-scaled formats 16, the
+    /// scale's code above the element's.
     pub const fn bits(self) -> u32 {
         match self {
             Format::F64 => 64,
             Format::F32 | Format::Tf32 | Format::I32 => 32,
             Format::F16 | Format::Bf16 | Format::I16 => 16,
+            Format::Mxe4m3 | Format::Mxe2m1 | Format::Nve2m1 => 16,
             Format::E4m3 | Format::E5m2 | Format::E4m3Fnuz | Format::E5m2Fnuz => 8,
             Format::E8m0 | Format::Ue4m3 | Format::I8 | Format::U8 => 8,
             Format::E2m3 | Format::E3m2 => 6,
             Format::E2m1 | Format::I4 | Format::U4 => 4,
-            Format::I2 => 2,
+            Format::I2 | Format::U2 => 2,
         }
     }
 
-    /// The fields of a floating format, `None` for integers.
+    /// The fields of a floating format, `None` for integers and block-scaled formats.
     pub const fn floating(self) -> Option<Floating> {
         const fn f(
             sign_bits: u32,
@@ -177,16 +197,39 @@ impl Format {
             Format::E3m2 => f(1, 3, 2, 3, Specials::None),
             Format::E8m0 => f(0, 8, 0, 127, Specials::AllOnesNan),
             Format::Ue4m3 => f(0, 4, 3, 7, Specials::AllOnesNan),
-            Format::I32 | Format::I16 | Format::I8 | Format::U8 | Format::I4 | Format::U4 | Format::I2 => None,
+            Format::I32 | Format::I16 | Format::I8 | Format::U8 | Format::I4 | Format::U4 | Format::I2 | Format::U2 => {
+                None
+            }
+            Format::Mxe4m3 | Format::Mxe2m1 | Format::Nve2m1 => None,
+        }
+    }
+
+    /// What the elements and scales of a block-scaled format are; `None` for every other.
+    pub const fn scale_groups(self) -> Option<ScaleGroups> {
+        let (element, scale, size) = match self {
+            Format::Mxe4m3 => (Format::E4m3, Format::E8m0, MX_GROUP),
+            Format::Mxe2m1 => (Format::E2m1, Format::E8m0, MX_GROUP),
+            Format::Nve2m1 => (Format::E2m1, Format::Ue4m3, NVFP4_GROUP),
+            _ => return None,
+        };
+        Some(ScaleGroups { element, scale, size })
+    }
+
+    /// Bits of one element without its scale: what makes an operand narrow.
+    pub const fn element_bits(self) -> u32 {
+        match self.scale_groups() {
+            Some(groups) => groups.element.bits(),
+            None => self.bits(),
         }
     }
 
     /// Whether codes are integers.
     pub const fn is_integer(self) -> bool {
-        self.floating().is_none()
+        self.floating().is_none() && self.scale_groups().is_none()
     }
 
-    /// Significant bits of a normal value, hidden bit included (24 for f32); for integers their magnitude bits.
+    /// Significant bits of a normal value, hidden bit included (24 for f32; of block-scaled formats those of element times
+    /// scale); for integers their magnitude bits.
     pub const fn precision(self) -> u32 {
         match self.floating() {
             Some(f) => f.fraction_bits + 1,
@@ -197,6 +240,11 @@ impl Format {
                 Format::U8 => 8,
                 Format::I4 => 3,
                 Format::U4 => 4,
+                Format::U2 => 2,
+                Format::Mxe4m3 => 4,
+                Format::Mxe2m1 => 2,
+                // Two bits by four.
+                Format::Nve2m1 => 6,
                 _ => 1,
             },
         }
@@ -209,16 +257,17 @@ impl fmt::Display for Format {
     }
 }
 
-/// A format name that is not one of [`Format::ALL`].
+/// A format name that is not one of [`Format::ALL`] or [`Format::SCALED`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown format `{0}`; known: f64 f32 tf32 f16 bf16 e4m3 e5m2 e4m3_fnuz e5m2_fnuz e2m1 e2m3 e3m2 e8m0 ue4m3 i32 i16 i8 u8 i4 u4 i2"
+    "unknown format `{0}`{hint}; known: f64 f32 tf32 f16 bf16 e4m3 e5m2 e4m3_fnuz e5m2_fnuz e2m1 e2m3 e3m2 e8m0 ue4m3 i32 i16 i8 u8 i4 u4 i2 u2 mxe4m3 mxe2m1 nve2m1",
+    hint = crate::synonyms::hint(.0)
 )]
 pub struct UnknownFormat(pub String);
 
 impl FromStr for Format {
     type Err = UnknownFormat;
     fn from_str(s: &str) -> Result<Self, Self::Err> {
-        Format::ALL.into_iter().find(|f| f.name() == s).ok_or_else(|| UnknownFormat(s.to_owned()))
+        Format::ALL.into_iter().chain(Format::SCALED).find(|f| f.name() == s).ok_or_else(|| UnknownFormat(s.to_owned()))
     }
 }

@@ -19,10 +19,10 @@ pub struct Ladder {
 
 impl Ladder {
     /// The ladder of a format, `None` where it has no rung (i2), is no operand (E8M0), or was none when the recipes' text was written
-    /// that every run holds by its digest (i16).
+    /// that every run holds by its digest (i16, u2).
     ///
     /// L is 1 where 2^−24 is representable, which keeps Σ|a||b| small enough for every output; narrower formats
-    /// start from their largest power of two. 32 rungs pass every accumulator of f32; f64 has 60.
+    /// start from their largest power of two. Block-scaled formats have the ladder of their elements, under scales of 1. 32 rungs pass every accumulator of f32; f64 has 60.
     pub const fn of(format: Format) -> Option<Ladder> {
         let (top, rungs) = match format {
             Format::F64 => (0, 60),
@@ -30,17 +30,17 @@ impl Ladder {
             Format::F16 => (0, 24),
             Format::E5m2 => (15, 31),
             Format::E5m2Fnuz => (15, 32),
-            Format::E4m3 | Format::Ue4m3 => (8, 17),
+            Format::E4m3 | Format::Ue4m3 | Format::Mxe4m3 => (8, 17),
             Format::E4m3Fnuz => (7, 17),
             Format::E3m2 => (4, 8),
             Format::E2m3 => (2, 5),
-            Format::E2m1 => (2, 3),
+            Format::E2m1 | Format::Mxe2m1 | Format::Nve2m1 => (2, 3),
             Format::I32 => (30, 30),
             Format::I8 => (6, 6),
             Format::U8 => (7, 7),
             Format::I4 => (2, 2),
             Format::U4 => (3, 3),
-            Format::I2 | Format::I16 | Format::E8m0 => return None,
+            Format::I2 | Format::U2 | Format::I16 | Format::E8m0 => return None,
         };
         Some(Ladder { top, rungs })
     }

@@ -2,7 +2,8 @@
 
 use crate::Format;
 
-/// A row-major matrix of bit patterns, packed as the device consumes it.
+/// A row-major matrix of bit patterns, packed as the device consumes it. Every code of a block-scaled operand holds the scale of
+/// its scale group too; a device that wants scales apart takes [`planes`](crate::block::planes).
 ///
 /// Element (r, c) of a format of `b` bits starts at bit `c·b` of row r; rows start on whole bytes
 /// (`row_bytes`), bytes are little-endian, and of two sub-byte elements in a byte the one with the lower

@@ -1,6 +1,6 @@
 //! What is input element (row, column) of operand A or B, for a given seed and recipe?
 //!
-//! [`RECIPE_TEXT`] is the normative answer; `integrations/python/rigel_inputs.py` is the same in Python. Nothing
+//! [`RECIPE_TEXT`] is the normative answer, for block-scaled formats that of elements and of scales ([`crate::block`]); `integrations/python/rigel_inputs.py` is the same in Python. Nothing
 //! here uses floating arithmetic, so every language and machine makes the same bits.
 
 use crate::Format;
@@ -63,13 +63,17 @@ impl Recipe {
 
     /// Whether the recipe has elements of a format, or why not.
     ///
-    /// Only two kinds of pair are refused: E8M0, a scale without zero and sign, outside `uniform` and `constant`;
-    /// and the hostile ladder where a format has no rung, which is i2.
+    /// Few pairs are refused: E8M0, a scale without zero and sign, outside `uniform` and `constant`; the hostile ladder where a
+    /// format has no rung; and the small integers of u2, for which [`RECIPE_TEXT`], which every run holds by its digest, names no
+    /// range.
     pub fn supports(self, format: Format) -> Result<(), RecipeError> {
         let refuse = |reason| Err(RecipeError::Unsupported { recipe: self, format, reason });
         match (self, format) {
             (Recipe::Uniform | Recipe::Constant, _) => Ok(()),
             (_, Format::E8m0) => refuse("it is a scale without zero and sign; use uniform or constant"),
+            (Recipe::SmallIntegers, Format::U2) => refuse(
+                "the recipes' text names no range for it; use near-normal, whose elements are small integers too",
+            ),
             (Recipe::HostileLadder, _) if Ladder::of(format).is_none() => {
                 refuse("it holds no two positive values with the ratio of a rung; use another recipe")
             }
@@ -81,6 +85,9 @@ impl Recipe {
     pub fn max_magnitude(self, format: Format) -> f64 {
         if self.supports(format).is_err() {
             return 0.0;
+        }
+        if let Some(groups) = format.scale_groups() {
+            return self.max_magnitude(groups.element) * self.of_scales().max_magnitude(groups.scale);
         }
         let scale = f64::from(1u32 << format.bits().min(31)) / 8.0;
         match self {

@@ -58,6 +58,7 @@ fn integers_decode_as_their_types_say() {
         assert_eq!(Format::I4.decode(code), f64::from((code << 4) as u8 as i8 >> 4), "the upper nibble is ignored");
         assert_eq!(Format::U4.decode(code), (code & 15) as f64);
         assert_eq!(Format::I2.decode(code), f64::from((code << 6) as u8 as i8 >> 6));
+        assert_eq!(Format::U2.decode(code), (code & 3) as f64);
     }
     for value in [i32::MIN, -1, 0, 1, i32::MAX] {
         assert_eq!(Format::I32.decode(value as u32 as u64), f64::from(value));

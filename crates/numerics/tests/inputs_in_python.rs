@@ -34,7 +34,7 @@ fn python_makes_the_same_elements() {
     let mut expected = Vec::new();
     let mut word = 20_260_701;
     for recipe in Recipe::ALL {
-        for format in Format::ALL.into_iter().filter(|&f| recipe.supports(f).is_ok()) {
+        for format in Format::ALL.into_iter().chain(Format::SCALED).filter(|&f| recipe.supports(f).is_ok()) {
             for i in 0..64u64 {
                 word = further(word);
                 let (operand, letter) = [(Operand::A, 'A'), (Operand::B, 'B')][(i % 2) as usize];

@@ -299,7 +299,9 @@ fn names_come_back_and_others_are_refused() {
 
 #[test]
 fn pairs_without_elements_are_refused_with_a_reason() {
-    for (recipe, format) in [(Recipe::Zeros, Format::E8m0), (Recipe::HostileLadder, Format::I2)] {
+    for (recipe, format) in
+        [(Recipe::Zeros, Format::E8m0), (Recipe::HostileLadder, Format::I2), (Recipe::SmallIntegers, Format::U2)]
+    {
         let refusal = recipe.supports(format);
         assert!(matches!(refusal, Err(RecipeError::Unsupported { .. })), "{refusal:?}");
         assert_eq!(recipe.element(format, 1, Operand::A, 2, 3), 0);

@@ -35,7 +35,7 @@ fn ideal(reference: &Reference<&Matrix>) -> Matrix {
     output
 }
 
-const TRIPLES: [&str; 12] = [
+const TRIPLES: [&str; 16] = [
     "f64,f64->f64",
     "f64,f32->f64",
     "f32,f32->f32",
@@ -48,6 +48,10 @@ const TRIPLES: [&str; 12] = [
     "u8,i8->i32",
     "i4,u4->i32",
     "i2,i2->i32",
+    "u8,u2->i32",
+    "f16,i8->f32",
+    "u8,bf16->bf16",
+    "bf16,u2->f32",
 ];
 
 #[test]

@@ -7,6 +7,7 @@
 use crate::headlines::Headline;
 use crate::numbers::{percent, rate, ratio, significant, times_shown};
 use crate::reading::{Measure, Reading, Subject, shape_words};
+use crate::study_evidence;
 use crate::verdicts::rate_words;
 use rigel_ledger::FactRow;
 use rigel_ledger::facts::phase_powers;
@@ -73,7 +74,7 @@ pub(crate) type Ours = (String, Answer);
 pub(crate) fn to_headline(headline: &Headline, reading: Option<&Reading<'_>>) -> Ours {
     let Some(reading) = reading else { return not("no run was named") };
     let devices = reading.source.devices();
-    if !devices.starts_with("Apple ") {
+    if !is_apple(reading) {
         return not("the run is not of an Apple GPU");
     }
     let (ours, answer) = rule(headline, reading);
@@ -88,6 +89,12 @@ pub(crate) fn to_headline(headline: &Headline, reading: Option<&Reading<'_>>) ->
     }
 }
 
+/// Whether a run is of an Apple GPU, measured or planted, or of the kernels for one in software.
+fn is_apple(reading: &Reading<'_>) -> bool {
+    reading.source.devices().starts_with("Apple ")
+        || reading.source.provenance.iter().any(|record| record.device.backend.starts_with("metal"))
+}
+
 /// What a run has beside a finding of Table 1, by its number here.
 pub(crate) fn to_finding(number: u32, headlines: &[Headline], reading: Option<&Reading<'_>>) -> Ours {
     let keys: &[&str] = match number {
@@ -97,7 +104,9 @@ pub(crate) fn to_finding(number: u32, headlines: &[Headline], reading: Option<&R
         _ => &[],
     };
     let of = |key: &&str| headlines.iter().find(|h| h.key == **key).map(|h| to_headline(h, reading).0);
-    let ours: Vec<String> = keys.iter().filter_map(of).filter(|ours| !ours.is_empty()).collect();
+    let more =
+        reading.filter(|reading| is_apple(reading)).map(|reading| study_evidence::finding(number, reading, PATH));
+    let ours: Vec<String> = keys.iter().filter_map(of).chain(more).filter(|ours| !ours.is_empty()).collect();
     (ours.join("; "), Answer::Reconstruction)
 }
 
@@ -135,18 +144,22 @@ fn rule(headline: &Headline, reading: &Reading<'_>) -> Ours {
                     let ours = format!("{} to {} W", significant(idle, 3), significant(load, 3));
                     (ours, Answer::Undecided("no interval".to_owned()))
                 }
+                (None, Some(load)) => {
+                    let ours = format!("{} W; it stands still at idle", significant(load, 3));
+                    (ours, Answer::Undecided("no power at idle, and no interval".to_owned()))
+                }
                 _ => not("no meter of the GPU was read at idle and under matmul2d (probe dispatch)"),
             }
         }
-        "accumulator" => not("the probe arithmetic recovers every bit instead (preset units)"),
+        "accumulator" => study_evidence::accumulator(reading, PATH, fp8.map(|fp8| fp8.triple)),
         "fused-1024" => gain(headline, reading, 1024),
         "fused-2048" => gain(headline, reading, 2048),
-        "attention" => not("the probe attention is not in runs yet"),
+        "attention" => study_evidence::attention(headline, reading, PATH, half.map(|half| half.triple)),
         _ => not("no rule"),
     }
 }
 
-fn not(why: &str) -> Ours {
+pub(crate) fn not(why: &str) -> Ours {
     (String::new(), Answer::NotMeasured(why.to_owned()))
 }
 
@@ -270,7 +283,7 @@ fn over_sizes(
     (ours.join(", "), answer)
 }
 
-fn overlap(headline: &Headline, measure: Measure) -> Answer {
+pub(crate) fn overlap(headline: &Headline, measure: Measure) -> Answer {
     match (headline.range, measure.low, measure.high) {
         (Some((low, high)), Some(ours_low), Some(ours_high)) => {
             if ours_low <= high && low <= ours_high {

@@ -51,7 +51,8 @@ pub(crate) fn all(source: Source<'_>) -> Vec<Costs> {
         note: "Power while nothing ran, and the time between updates of what a meter reads.",
         table: meters(source),
     };
-    [fusion, crossings, attention, energy, meters].into_iter().filter(|costs| !costs.table.rows.is_empty()).collect()
+    let all = [fusion, crossings, attention, energy, meters].into_iter().filter(|costs| !costs.table.rows.is_empty());
+    all.chain(crate::demands::all(source)).collect()
 }
 
 /// The tables as Markdown; empty for a run without them.
@@ -103,6 +104,11 @@ fn measure(fact: &FactRow, decimals: usize) -> String {
     }
 }
 
+/// The word of a gain with its reason, `undecided: clock states`: what stands before the path that it is over.
+pub(crate) fn word_of(gain: &FactRow) -> &str {
+    gain.words.split_once(": over ").map_or(gain.words.as_str(), |(word, _)| word)
+}
+
 fn fusion(source: Source<'_>) -> Table {
     let columns = ["types", "M×N×K", "activation", "path", "#decomposed, us", "#fused, us", "#gain", "word"];
     let mut table = Table::new(&columns);
@@ -119,7 +125,7 @@ fn fusion(source: Source<'_>) -> Table {
             let least = here.filter_map(|(t, _)| t.value.parse::<f64>().ok()).min_by(f64::total_cmp);
             least.map_or_else(String::new, |us| fixed(us, 2))
         };
-        let words = fact.words.split(':').next().unwrap_or_default().to_owned();
+        let words = word_of(fact).to_owned();
         table.push(|| {
             vec![
                 types(fact),
@@ -149,7 +155,7 @@ fn attention(source: Source<'_>) -> Table {
             let found =
                 others.iter().find(|other| other.name == name && place(other) == place(fact) && form == "fused");
             found.map_or_else(String::new, |f| {
-                let word = f.words.split(':').next().unwrap_or_default();
+                let word = word_of(f);
                 if f.value == word { word.to_owned() } else { format!("{} {word}", measure(f, 3)) }
             })
         };

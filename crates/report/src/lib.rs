@@ -6,9 +6,11 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod book;
 mod catalogue;
 pub mod columns;
 mod costs;
+mod demands;
 mod figure;
 mod figures;
 mod headlines;
@@ -24,6 +26,7 @@ mod rules;
 mod scale;
 mod source;
 mod study;
+mod study_evidence;
 mod svg;
 mod table;
 mod text;
@@ -32,8 +35,10 @@ mod units;
 mod verdicts;
 
 pub use answers::Answer;
+pub use book::{BookPage, INDEX, book};
 pub use catalogue::{CatalogueRow, findings};
 pub use columns::Columns;
+pub use demands::demands_text;
 pub use figure::Figure;
 pub use figures::layout::{LayoutPicture, layout_picture};
 pub use headlines::{Headline, headlines};

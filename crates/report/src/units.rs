@@ -7,12 +7,15 @@ use crate::source::Source;
 use crate::table::Table;
 use crate::text::markdown;
 use rigel_ledger::rows::{FactRow, Outcome, name_of};
-use rigel_ledger::units::{ArithmeticRecord, Claim, ConversionRecord, LayoutRecord, UnitIdentity, UnitRecord, stem};
+use rigel_ledger::units::{
+    ArithmeticRecord, Claim, ConversionRecord, LayoutRecord, Question, UnitIdentity, UnitRecord, stem,
+};
 use rigel_ledger::{CellRow, Probe};
 use rigel_numerics::layout::{Fragment, FragmentOperand, Layout};
 use std::fmt::Write as _;
 
 /// One unit with everything that was found of it.
+#[derive(Clone)]
 pub(crate) struct UnitView<'a> {
     pub unit: &'a UnitIdentity,
     pub arithmetic: Option<&'a ArithmeticRecord>,
@@ -114,42 +117,108 @@ pub(crate) fn origin(record: &LayoutRecord) -> String {
     format!("{}, driver {driver}; {}", record.origin.device, record.convention)
 }
 
-/// A picture of every layout, under the name of the first unit that has it: instructions of one shape share theirs.
-pub(crate) fn figures(source: Source<'_>) -> Vec<Figure> {
-    let kind = Kind::of_run(source.simulated());
-    let mut figures = Vec::new();
-    let mut drawn: Vec<(FragmentOperand, Layout)> = Vec::new();
+/// A layout that has a picture among a run's figures.
+pub(crate) struct Pictured<'a> {
+    /// The first unit that has it.
+    pub view: UnitView<'a>,
+    /// How it was seen.
+    pub record: &'a LayoutRecord,
+    /// Of which operand, as in the file's name.
+    pub name: &'static str,
+    pub operand: FragmentOperand,
+    pub layout: Layout,
+}
+
+impl Pictured<'_> {
+    /// The picture's file among the figures.
+    pub fn file(&self) -> String {
+        format!("layout-{}-{}.svg", stem(self.view.name(), self.record.cell), self.name)
+    }
+}
+
+/// Every layout once, under the first unit that has it: instructions of one shape share theirs.
+pub(crate) fn pictured<'a>(source: Source<'a>) -> Vec<Pictured<'a>> {
+    let mut all: Vec<Pictured<'a>> = Vec::new();
     for view in views(source) {
         let Some((record, _)) = view.layout else { continue };
         for (name, operand, layout) in view.layouts() {
-            let known = (operand, layout);
-            if drawn.contains(&known) {
-                continue;
+            if !all.iter().any(|known| known.operand == operand && known.layout == layout) {
+                all.push(Pictured { view: view.clone(), record, name, operand, layout });
             }
-            drawn.push(known.clone());
-            let (operand, layout) = known;
-            let title = match name {
-                "d" => format!("{} (D)", view.name()),
-                _ => view.name().to_owned(),
-            };
-            let origin = origin(record);
-            let svg = layout_picture(LayoutPicture { layout: &layout, operand, name: &title, kind, origin: &origin });
-            let mut rows = Table::new(&["#lane", "#slot", "#row", "#column"]);
-            for (lane, slot, element) in layout.entries() {
-                let (row, column) =
-                    element.map_or_else(Default::default, |(row, column)| (row.to_string(), column.to_string()));
-                rows.push(|| vec![lane.to_string(), slot.to_string(), row, column]);
-            }
-            figures.push(Figure {
-                name: format!("layout-{}-{name}.svg", stem(view.name(), record.cell)),
-                title: format!("{title}: layout of {operand}"),
-                svg,
-                rows,
-                command: source.figures_command(),
-            });
         }
     }
-    figures
+    all
+}
+
+/// A picture of every layout.
+pub(crate) fn figures(source: Source<'_>) -> Vec<Figure> {
+    let kind = Kind::of_run(source.simulated());
+    let drawn = |pictured: Pictured<'_>| {
+        let Pictured { view, record, name, operand, layout } = &pictured;
+        let title = match *name {
+            "d" => format!("{} (D)", view.name()),
+            _ => view.name().to_owned(),
+        };
+        let origin = origin(record);
+        let svg = layout_picture(LayoutPicture { layout, operand: *operand, name: &title, kind, origin: &origin });
+        let mut rows = Table::new(&["#lane", "#slot", "#row", "#column"]);
+        for (lane, slot, element) in layout.entries() {
+            let (row, column) =
+                element.map_or_else(Default::default, |(row, column)| (row.to_string(), column.to_string()));
+            rows.push(|| vec![lane.to_string(), slot.to_string(), row, column]);
+        }
+        Figure {
+            name: pictured.file(),
+            title: format!("{title}: layout of {operand}"),
+            svg,
+            rows,
+            command: source.figures_command(),
+        }
+    };
+    pictured(source).into_iter().map(drawn).collect()
+}
+
+/// What facts say of a unit beside its model and validation: what each is about, and its words.
+pub(crate) fn lines(source: Source<'_>, view: &UnitView<'_>) -> Vec<(String, String)> {
+    let facts = view.facts(source, Probe::Arithmetic).into_iter().chain(view.facts(source, Probe::Layout));
+    let told = ["arithmetic", "arithmetic.model", "layout"];
+    let rest = facts.filter(|f| !told.contains(&f.name.as_str()) && !f.name.starts_with("arithmetic.deviation"));
+    let (composed, rest): (Vec<_>, Vec<_>) = rest.partition(|fact| fact.name == "arithmetic.composed");
+    // Units of one function compose it alike: the first is told in full.
+    let mut lines: Vec<(String, String)> = composed.first().into_iter().map(|fact| line(fact)).collect();
+    let others: Vec<&str> = composed.iter().skip(1).map(|fact| fact.value.as_str()).collect();
+    if !others.is_empty() {
+        lines.push(("composed as well of".into(), others.join(", ")));
+    }
+    lines.extend(rest.into_iter().map(line));
+    lines
+}
+
+fn line(fact: &FactRow) -> (String, String) {
+    let operand = fact.name.rsplit('.').next().unwrap_or_default().to_uppercase();
+    match fact.name.as_str() {
+        "arithmetic.tiles" => ("tiles asked".into(), format!("{} before validation: {}", fact.value, fact.words)),
+        "arithmetic.undetermined" => ("not separated".into(), fact.words.clone()),
+        "arithmetic.composed" => (format!("composed of {}", fact.value), fact.words.clone()),
+        "arithmetic.published" => ("agrees with".into(), format!("{}: {}", fact.value, fact.words)),
+        "layout.launches" => ("launches".into(), format!("{} in all: {}", fact.value, fact.words)),
+        "layout.published" => ("published as".into(), format!("{}: {}", fact.value, fact.words)),
+        name if name.starts_with("operand.") => (format!("bits of {operand}"), fact.words.clone()),
+        name if name.starts_with("layout.") => {
+            (format!("layout of {operand}"), format!("{}: {}", fact.value, fact.words))
+        }
+        other => (other.to_owned(), format!("{}: {}", fact.value, fact.words)),
+    }
+}
+
+/// All codes of a question, in hexadecimal.
+pub(crate) fn question(question: &Question) -> String {
+    let codes = |codes: &[u64]| codes.iter().map(|code| format!("{code:x}")).collect::<Vec<_>>().join(" ");
+    let scales = match question.a_scales.is_empty() {
+        true => String::new(),
+        false => format!(", scales [{}] and [{}]", codes(&question.a_scales.0), codes(&question.b_scales.0)),
+    };
+    format!("a [{}], b [{}], c {:x}{scales}", codes(&question.a.0), codes(&question.b.0), question.c.0)
 }
 
 /// What one word says of a claim; a cell without a record by its outcome.

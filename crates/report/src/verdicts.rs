@@ -38,8 +38,10 @@ pub struct VerdictRow {
     pub rate: String,
     /// That size: `2048³`; empty where there is no rate.
     pub size: String,
-    /// Ratio to the match on the device's fastest path (else on the same path), with interval.
+    /// Ratio to the match on the same path, with interval: what `accelerated` is said of.
     pub ratio: String,
+    /// Ratio to the match on the path of the device where it is fastest, with interval.
+    pub ratio_to_fastest: String,
     /// Share of the path's own measured ceiling.
     pub share: String,
     /// How the gate came out over all products: `right`, `imprecise (12 of 36)`, …
@@ -57,7 +59,8 @@ pub struct VerdictRow {
 }
 
 /// Heads of the columns, in the order of [`VerdictRow::columns`].
-pub const HEADS: [&str; 7] = ["path", "type triple", "rate", "÷ match", "of ceiling", "gate", "verdict"];
+pub const HEADS: [&str; 8] =
+    ["path", "type triple", "rate", "÷ path's match", "÷ fastest match", "of ceiling", "gate", "verdict"];
 
 impl VerdictTable {
     /// The table of a source.
@@ -162,14 +165,15 @@ impl VerdictRow {
         if self.size.is_empty() { self.rate.clone() } else { format!("{} at {}", self.rate, self.size) }
     }
 
-    /// The seven columns as text, not escaped.
-    pub fn columns(&self) -> [String; 7] {
+    /// The columns as text, not escaped.
+    pub fn columns(&self) -> [String; HEADS.len()] {
         let or_dash = |s: &str| if s.is_empty() { "–".to_owned() } else { s.to_owned() };
         [
             self.path.clone(),
             self.triple.pretty(),
             or_dash(&self.rate_and_size()),
             or_dash(&self.ratio),
+            or_dash(&self.ratio_to_fastest),
             or_dash(&self.share),
             or_dash(&self.gate),
             or_dash(&self.verdict),
@@ -206,7 +210,7 @@ fn row(reading: &Reading<'_>, subject: Subject<'_>, complete: bool) -> VerdictRo
         (Some(fact), Some(measure)) => (rate_words(measure), fact.shape.map(shape_words).unwrap_or_default()),
         _ => Default::default(),
     };
-    let ratio = number(largest("ratio.match_device")).or_else(|| number(largest("ratio.match_path")));
+    let ratio = |name| number(largest(name)).map(|m| m.words(crate::numbers::ratio)).unwrap_or_default();
     let verdicts: Vec<&FactRow> =
         ["verdict.acceleration", "verdict.win"].iter().filter_map(|name| reading.fact(name, subject)).collect();
     let tally = reading.tallies.get(&subject);
@@ -244,7 +248,8 @@ fn row(reading: &Reading<'_>, subject: Subject<'_>, complete: bool) -> VerdictRo
         triple: subject.triple,
         rate,
         size,
-        ratio: ratio.map(|m| m.words(crate::numbers::ratio)).unwrap_or_default(),
+        ratio: ratio("ratio.match_path"),
+        ratio_to_fastest: ratio("ratio.match_device"),
         share: number(largest("rate.of_ceiling")).map(|m| percent(m.value)).unwrap_or_default(),
         gate: tally.map(crate::reading::Tally::words).unwrap_or_default(),
         verdict,

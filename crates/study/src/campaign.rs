@@ -1,12 +1,13 @@
 //! How does a plan become a sealed run, through crashes, hangs, interrupts and resumes?
 
 mod instruction;
+mod placed;
 
 use crate::deaths::{culprit_row, no_result};
 use crate::meters::row_of;
 use crate::missing::missing;
-use crate::order::{Event, Job, Measured, MeterReading, Order, SOLO, Stage};
 use crate::pieces::Piece;
+use crate::protocol::{Event, Job, Measured, MeterReading, Request, SOLO, Stage};
 use crate::resume;
 use crate::spent::Spent;
 use crate::supervisor::{End, SupervisorError, Workers};
@@ -229,7 +230,8 @@ impl Campaign<'_> {
         let processes = self.plan.sampling.processes;
         resume::drop_partial(&mut self.writer, id, cells, processes)?;
         self.complete_left_out(id, cells)?;
-        let mut cells = match self.pilot(id, cells)? {
+        let placed = cells.iter().any(|cell| cell.work.names_its_tile());
+        let mut cells = match if placed { self.placements(id, cells)? } else { self.pilot(id, cells)? } {
             Ok(cells) => cells,
             Err(ended) => return Ok(ended),
         };
@@ -361,7 +363,7 @@ impl Campaign<'_> {
     }
 
     fn attempt(&mut self, process: u32, job: Job) -> Result<Attempt, CampaignError> {
-        let order = Order {
+        let request = Request {
             device: self.selector.to_owned(),
             process,
             seed: places::seed(self.plan.seed, process),
@@ -381,7 +383,7 @@ impl Campaign<'_> {
         };
         let begun = std::time::Instant::now();
         let spent = &mut self.spent;
-        attempt.end = self.workers.run(&order, |event| match event {
+        attempt.end = self.workers.run(&request, |event| match event {
             Event::At { cell, stage } => attempt.last = Some((cell, stage)),
             Event::Tile(tile) => attempt.tile = Some(tile),
             Event::Cell(measured) => attempt.measured.push(*measured),
@@ -389,7 +391,7 @@ impl Campaign<'_> {
             Event::Readings(readings) => attempt.readings = readings,
             Event::Spent(time) => *spent += time,
             Event::Health(health) => attempt.health = Some(health),
-            Event::Done | Event::DeviceLost { .. } => {}
+            Event::Rule(_) | Event::Done | Event::DeviceLost { .. } => {}
         })?;
         if matches!(attempt.end, End::Died(_) | End::Silent | End::Interrupted) {
             self.spent.lost += begun.elapsed();

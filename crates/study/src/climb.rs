@@ -1,13 +1,13 @@
 //! How does a cell climb from compile to load, bind and run, and where does it stop?
 
 use crate::gate::{Gatekeeper, Inputs, View};
-use crate::order::{Stage, cache_of};
+use crate::protocol::{Stage, cache_of};
 use crate::spent::Spent;
 use rigel_device::{CeilingSpec, Device, Epilogue, Fault, Gemm, GemmSpec, Refusal, Rung, Sample};
 use rigel_ledger::Outcome;
 use rigel_ledger::gate::places;
 use rigel_ledger::rows::{Identity, Stop, Work};
-use rigel_numerics::Calculation;
+use rigel_numerics::{Calculation, placement};
 use std::rc::Rc;
 
 /// Why a cell climbs no further.
@@ -99,7 +99,7 @@ impl Prepared {
                     variant: identity.tile.clone(),
                 })?)
             }
-            (work, Some(shape)) if work.is_product() || work == Work::Rung => {
+            (work, Some(shape)) if work.is_product() || matches!(work, Work::Rung | Work::Version) => {
                 at(index, Stage::Inputs);
                 let inputs =
                     spent.gate(|| gatekeeper.inputs(identity)).map_err(|why| Stopped::new(Outcome::Absent, why))?;
@@ -111,6 +111,13 @@ impl Prepared {
                     tile: identity.tile.clone(),
                 };
                 let mut gemm = match work.calculation() {
+                    Calculation::Product if work == Work::Placed => {
+                        let (tile, place) = placement::split(&spec.tile).ok_or_else(|| {
+                            Stopped::new(Outcome::Failed, format!("`{}` places no operands", spec.tile))
+                        })?;
+                        device.compile_placed(&GemmSpec { tile: tile.to_owned(), ..spec.clone() }, place)?
+                    }
+                    Calculation::Product if work == Work::Version => device.compile_by(&spec)?,
                     Calculation::Product => device.compile(&spec)?,
                     Calculation::Finished(activation) => {
                         device.compile_with(&spec, Epilogue { activation, fused: work.is_fused() })?

@@ -1,6 +1,6 @@
 //! Which row does a cell get whose process ended without one?
 
-use crate::order::Stage;
+use crate::protocol::Stage;
 use crate::supervisor::End;
 use rigel_ledger::plan::Limits;
 use rigel_ledger::rows::{CellRow, Identity, Outcome};

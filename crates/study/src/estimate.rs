@@ -1,7 +1,7 @@
 //! How many rows, bytes, minutes and how much memory will a plan take, roughly, before anything runs?
 
 use crate::pieces::{Expansion, Piece};
-use rigel_ledger::rows::{CacheState, Identity, Probe};
+use rigel_ledger::rows::{CacheState, Identity, Probe, Work};
 use rigel_ledger::share::Share;
 use rigel_numerics::{Format, Matrix, Operand, Time, Triple};
 use std::collections::HashSet;
@@ -10,6 +10,8 @@ use std::collections::HashSet;
 const CEILING_REPETITION_S: f64 = 1e-3;
 /// Starting a worker and opening a device.
 const PROCESS_S: f64 = 0.03;
+/// Compiling a small product by one toolchain.
+const TOOLCHAIN_S: f64 = 0.3;
 /// Bytes of one line of each file.
 const CELL_BYTES: u64 = 420;
 const SAMPLE_BYTES: u64 = 32;
@@ -81,6 +83,10 @@ pub fn estimate_piece(expansion: &Expansion, piece: &Piece) -> Estimate {
             total.seconds += PROCESS_S;
             total.bytes += cells.len() as u64 * WITNESS * WITNESS_BYTES;
             total.seconds += cells.iter().map(|c| repetition(expansion, c) + reference(c, cores)).sum::<f64>();
+            for cell in cells.iter().filter(|cell| cell.work == Work::Version) {
+                total.seconds += TOOLCHAIN_S;
+                total.bytes += cell.shape.map_or(0, |shape| (shape.m * shape.n) as u64) * WITNESS_BYTES;
+            }
         }
         Piece::Block { cells, .. } => {
             let mut references = HashSet::new();
@@ -90,7 +96,10 @@ pub fn estimate_piece(expansion: &Expansion, piece: &Piece) -> Estimate {
                 total.samples += n * u64::from(sampling.processes);
                 total.seconds += f64::from(sampling.processes) * each * (n as f64 + n as f64 / share.burst as f64);
                 if cell.work.is_product() {
-                    let tiles = crate::worker::launch_tiles(expansion.device, cell).len() as f64;
+                    let tiles = match cell.work.names_its_tile() {
+                        true => 1.0,
+                        false => crate::worker::launch_tiles(expansion.device, cell).len() as f64,
+                    };
                     total.seconds += PROCESS_S + each * f64::from(sampling.pilot + 1) * tiles + reference(cell, cores);
                     total.bytes += u64::from(sampling.processes) * WITNESS * WITNESS_BYTES;
                     if references.insert((cell.triple, cell.recipe)) {
@@ -185,8 +194,6 @@ fn repetitions(share: &Share, each: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rigel_ledger::rows::Probe;
-    use rigel_ledger::rows::Work;
     use rigel_numerics::{Recipe, Shape};
 
     fn cell(path: &str, triple: &str, cache: CacheState) -> Identity {

@@ -17,7 +17,7 @@ use inputs::{Against, through};
 use rigel_ledger::gate::places::{self, TILE};
 use rigel_ledger::gate::{self, Check, Element, FaultTrial, Gate, Judgement, Look, Proof, Suspicious};
 use rigel_ledger::plan::Thresholds;
-use rigel_ledger::rows::{GateMethod, Identity};
+use rigel_ledger::rows::{GateMethod, Identity, Work};
 use rigel_numerics::attention::Attention;
 use rigel_numerics::bound::{Tolerance, round_up_3};
 use rigel_numerics::checksum::{Checksums, SampledCheck};
@@ -84,7 +84,7 @@ impl View {
     }
 }
 
-type Key = (Triple, Shape, Recipe, u64, Calculation);
+type Key = (Triple, Shape, Recipe, u64, Calculation, bool);
 type OperandKey = (Operand, Format, (usize, usize), Recipe, u64);
 
 /// Makes inputs and references, and looks at outputs.
@@ -118,7 +118,8 @@ impl Gatekeeper {
             return Err("a product needs a shape and a recipe".into());
         };
         let calculation = identity.work.calculation();
-        let key = (identity.triple, shape, recipe, identity.seed, calculation);
+        let whole = identity.work == Work::Version;
+        let key = (identity.triple, shape, recipe, identity.seed, calculation, whole);
         if let Some(inputs) = self.inputs.get(&key) {
             return Ok(Rc::clone(inputs));
         }
@@ -162,6 +163,7 @@ impl Gatekeeper {
                 _ => self.seed,
             },
             blind: recipe.is_blind(),
+            whole,
             against,
             sizes: OnceCell::new(),
             proven: RefCell::default(),
@@ -211,7 +213,7 @@ impl Gatekeeper {
     /// The same with errors up to `cap` told but not called wrong by a sampled check.
     fn view_within(&self, inputs: &Inputs, output: &Matrix, tile: (usize, usize), cap: f64) -> Result<View, String> {
         let Inputs { triple, tolerance, shape, .. } = *inputs;
-        let mut elements = places::witness(shape, tile, inputs.seed);
+        let mut elements = if inputs.whole { places::all(shape) } else { places::witness(shape, tile, inputs.seed) };
         let (worst, sampled) = match &inputs.against {
             Against::Whole(whole) => (whole.compare(output, tolerance).map_err(|e| e.to_string())?, None),
             Against::Sums(sums) => {

@@ -8,7 +8,7 @@
 
 use crate::climb::{Compiled, Prepared, Stopped};
 use crate::gate::Gatekeeper;
-use crate::order::{Event, Measured, MeterReading, Stage};
+use crate::protocol::{Event, Measured, MeterReading, Stage};
 use crate::spent::Spent;
 use rigel_device::{Cache, Device, Meter};
 use rigel_ledger::facts::power::{IDLE, OPERATIONS, PERIOD};

@@ -27,7 +27,7 @@ impl Missing {
 pub fn missing(pieces: &[Piece], rows: &[CellRow], processes: u32) -> Missing {
     let key = |identity: &Identity| {
         let mut identity = identity.clone();
-        if identity.work.is_product() {
+        if identity.work.is_product() && !identity.work.names_its_tile() {
             identity.tile.clear();
         }
         identity

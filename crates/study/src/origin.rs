@@ -98,6 +98,7 @@ fn record(
         offers: offers.into_iter().map(offer).collect(),
         missing_meters: missing.into_iter().map(|m| MissingMeterRecord { name: m.name, reason: m.reason }).collect(),
         meters,
+        rules: Vec::new(),
     }
 }
 
@@ -110,8 +111,6 @@ pub fn host() -> Host {
     };
     let cpu = field("model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned());
     let flags = field("flags").unwrap_or_default();
-    let load = std::fs::read_to_string("/proc/loadavg").ok();
-    let load = load.and_then(|t| t.split_whitespace().next().and_then(|v| v.parse().ok()));
     let mut environment = Vec::new();
     if flags.split_whitespace().any(|f| f == "hypervisor") {
         environment.push("virtual machine");
@@ -122,13 +121,27 @@ pub fn host() -> Host {
     Host {
         cpu,
         logical_cpus: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
-        load,
+        load: load(),
         environment: if environment.is_empty() {
             "no hypervisor or container seen".into()
         } else {
             environment.join(", ")
         },
     }
+}
+
+/// Load average over one minute: from Linux's file, elsewhere from what `sysctl` prints.
+fn load() -> Option<f64> {
+    let printed = || {
+        let output = std::process::Command::new("sysctl").args(["-n", "vm.loadavg"]).output().ok()?;
+        String::from_utf8(output.stdout).ok()
+    };
+    first_average(&std::fs::read_to_string("/proc/loadavg").ok().or_else(printed)?)
+}
+
+/// The first number of `0.15 0.20 0.18 1/77 4242` or `{ 0.15 0.20 0.18 }`.
+fn first_average(text: &str) -> Option<f64> {
+    text.split_whitespace().find_map(|word| word.parse().ok()).filter(|load: &f64| load.is_finite() && *load >= 0.0)
 }
 
 /// BLAKE3 of a file, in hex.
@@ -169,7 +182,7 @@ fn rfc3339(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::rfc3339;
+    use super::{first_average, host, rfc3339};
 
     #[test]
     fn dates_are_civil() {
@@ -177,5 +190,15 @@ mod tests {
         assert_eq!(rfc3339(951_782_399), "2000-02-28T23:59:59Z");
         assert_eq!(rfc3339(951_782_400), "2000-02-29T00:00:00Z");
         assert_eq!(rfc3339(1_796_083_199), "2026-11-30T23:59:59Z");
+    }
+
+    #[test]
+    fn the_load_is_the_first_average_that_the_system_tells() {
+        assert_eq!(first_average("0.15 1.20 0.18 1/77 4242\n"), Some(0.15));
+        assert_eq!(first_average("{ 2.15 1.20 0.18 }\n"), Some(2.15));
+        for none in ["", "{ }", "nan", "-1", "inf"] {
+            assert_eq!(first_average(none), None, "{none}");
+        }
+        assert!(host().load.is_some(), "without it no run of this machine has a verdict");
     }
 }

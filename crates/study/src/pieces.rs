@@ -1,16 +1,16 @@
 //! What are the independent pieces of a campaign: climbs and blocks?
 
 use rigel_device::{Device, Offer};
-use rigel_ledger::rows::{Identity, Probe};
+use rigel_ledger::rows::{Identity, Probe, Work};
 use rigel_ledger::{Plan, block_name};
 use rigel_numerics::Triple;
 
 /// A piece of a campaign that runs whole on one device, in its own worker processes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Piece {
-    /// The ladder of one path and triple, alone in a process.
+    /// The ladder of one path and triple, or its products by every toolchain, alone in a process.
     Climb {
-        /// Rung cells, smallest first.
+        /// Rung cells, smallest first, or one a toolchain.
         cells: Vec<Identity>,
     },
     /// An offer that cannot be tried here: a row with the reason, and no process.
@@ -120,6 +120,7 @@ impl Piece {
         match self {
             Piece::Block { id, .. } => id.clone(),
             Piece::Climb { cells } => match cells.first() {
+                Some(c) if c.work == Work::Version => block_name::versions(&c.path, c.triple),
                 Some(c) => block_name::ladder(&c.path, c.triple),
                 None => "ladder".into(),
             },

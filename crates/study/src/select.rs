@@ -1,8 +1,9 @@
 //! Which axes does the user override?
 
 use rigel_ledger::Plan;
-use rigel_ledger::plan::OrderAxes;
+use rigel_ledger::plan::{OrderAxes, VersionsAxes};
 use rigel_ledger::rows::CacheState;
+use rigel_numerics::placement::Stride;
 use rigel_numerics::{Recipe, Shape, Triple};
 
 /// An axis override that cannot be applied.
@@ -10,12 +11,12 @@ use rigel_numerics::{Recipe, Shape, Triple};
 pub enum AxisError {
     /// Not of the form `name=v1,v2`.
     #[error(
-        "`{0}` is no axis override: write `--axis name=v1,v2`; axes: shape, recipe, cache, path, triple, types-shape, types-recipe, order-shape, validation"
+        "`{0}` is no axis override: write `--axis name=v1,v2`; axes: shape, recipe, cache, path, triple, types-shape, types-recipe, order-shape, offset, stride, version-shape, validation"
     )]
     Form(String),
     /// No such axis.
     #[error(
-        "no axis `{0}`; axes: shape, recipe, cache, path, triple, types-shape, types-recipe, order-shape, validation"
+        "no axis `{0}`; axes: shape, recipe, cache, path, triple, types-shape, types-recipe, order-shape, offset, stride, version-shape, validation"
     )]
     Unknown(String),
     /// A value that the axis does not take.
@@ -49,6 +50,7 @@ pub fn apply_axis(plan: &mut Plan, text: &str) -> Result<(), AxisError> {
             plan.fusion.iter_mut().for_each(|axes| axes.shapes.clone_from(&shapes));
             plan.power.iter_mut().for_each(|axes| axes.shapes.clone_from(&shapes));
             plan.attention.iter_mut().for_each(|axes| axes.shapes.clone_from(&shapes));
+            plan.alignment.iter_mut().for_each(|axes| axes.shapes.clone_from(&shapes));
             plan.throughput.shapes = shapes;
         }
         "recipe" => plan.throughput.recipes = read::<Recipe>(name, &values)?,
@@ -58,6 +60,13 @@ pub fn apply_axis(plan: &mut Plan, text: &str) -> Result<(), AxisError> {
         "types-shape" => plan.types.shapes = read::<Shape>(name, &values)?,
         "types-recipe" => plan.types.recipes = read::<Recipe>(name, &values)?,
         "order-shape" => plan.order = Some(OrderAxes { shapes: read::<Shape>(name, &values)? }),
+        "offset" => plan.alignment.get_or_insert_default().offsets = read::<usize>(name, &values)?,
+        "stride" => plan.alignment.get_or_insert_default().strides = read::<Stride>(name, &values)?,
+        "version-shape" => {
+            let shapes = read::<Shape>(name, &values)?;
+            let recipes = plan.versions.take().map_or_else(|| vec![Recipe::NearNormal], |axes| axes.recipes);
+            plan.versions = Some(VersionsAxes { shapes, recipes });
+        }
         "validation" => {
             let count = read::<u64>(name, &values)?;
             plan.units.get_or_insert_default().validation = count[0];

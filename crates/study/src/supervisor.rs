@@ -1,6 +1,6 @@
-//! How does one worker process get its order, and what became of it?
+//! How does one worker process get its request, and what became of it?
 
-use crate::order::{Event, Order};
+use crate::protocol::{Event, Request};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -41,9 +41,9 @@ pub enum SupervisorError {
     /// The program does not start.
     #[error("cannot start a worker process: {0}")]
     Start(std::io::Error),
-    /// The order cannot be written as JSON.
-    #[error("cannot write an order: {0}")]
-    Order(serde_json::Error),
+    /// The request cannot be written as JSON.
+    #[error("cannot write a request: {0}")]
+    Request(serde_json::Error),
 }
 
 /// Starts worker processes. The program is injected so that tests can start their own.
@@ -55,11 +55,11 @@ pub struct Workers<'a> {
 }
 
 impl Workers<'_> {
-    /// Runs one order to its end, handing over events as they come.
+    /// Runs one request to its end, handing over events as they come.
     ///
     /// The worker's standard input stays open while it may work: its end tells a worker that nobody listens any more.
-    pub fn run(&self, order: &Order, mut each: impl FnMut(Event)) -> Result<End, SupervisorError> {
-        let line = serde_json::to_string(order).map_err(SupervisorError::Order)?;
+    pub fn run(&self, request: &Request, mut each: impl FnMut(Event)) -> Result<End, SupervisorError> {
+        let line = serde_json::to_string(request).map_err(SupervisorError::Request)?;
         let killed_before = kills_for_memory();
         let mut child = (self.command)()
             .stdin(Stdio::piped())
@@ -70,7 +70,7 @@ impl Workers<'_> {
         let stdin = child.stdin.take().map(|stdin| spawn_writer(stdin, line));
         let lines = spawn_reader(&mut child);
         let stderr = spawn_stderr(&mut child);
-        let end = self.listen(&mut child, &lines, Duration::from_secs_f64(order.limits.timeout_s), &mut each);
+        let end = self.listen(&mut child, &lines, Duration::from_secs_f64(request.limits.timeout_s), &mut each);
         drop(stdin);
         let status = match end {
             End::Done | End::DeviceLost { .. } => wait_for(&mut child, LAST_WORD),
@@ -165,12 +165,12 @@ fn wait_for(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     child.wait().ok()
 }
 
-/// Writes the order beside the listener, so that a worker that never reads cannot block it. Dropping what comes back
+/// Writes the request beside the listener, so that a worker that never reads cannot block it. Dropping what comes back
 /// closes the pipe.
 fn spawn_writer(mut stdin: ChildStdin, line: String) -> std::sync::mpsc::Sender<()> {
     let (hold, held) = channel::<()>();
     std::thread::spawn(move || {
-        // A worker that died before reading its order is seen by its end.
+        // A worker that died before reading its request is seen by its end.
         let _ = writeln!(stdin, "{line}").and_then(|()| stdin.flush());
         let _ = held.recv();
     });

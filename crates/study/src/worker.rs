@@ -1,14 +1,15 @@
-//! What does a worker process do with its one order?
+//! What does a worker process do with its one request?
 
 use crate::climb::{Compiled, Prepared, Stopped};
 use crate::gate::{Gatekeeper, View};
-use crate::order::{Event, Job, Measured, Order, Stage};
+use crate::protocol::{Event, Job, Measured, Request, Stage};
 use crate::sampling;
 use crate::spent::Spent;
 use rigel_device::Device;
 use rigel_ledger::Outcome;
+use rigel_ledger::effect;
 use rigel_ledger::gate::{Judgement, judge_accumulators};
-use rigel_ledger::rows::{CellRow, GateMethod, Identity, name_of};
+use rigel_ledger::rows::{CellRow, GateMethod, Identity, Work, name_of};
 use rigel_ledger::share::Share;
 use rigel_numerics::{Calculation, Time};
 use std::io::{BufRead, Read, Write};
@@ -16,9 +17,9 @@ use std::io::{BufRead, Read, Write};
 /// A worker that cannot work.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// Its order does not read.
-    #[error("the order does not read: {0}; `rigel worker` is started by `rigel run`, not by hand")]
-    Order(String),
+    /// Its request does not read.
+    #[error("the request does not read: {0}; `rigel worker` is started by `rigel run`, not by hand")]
+    Request(String),
     /// The device does not open.
     #[error("{0}")]
     Device(String),
@@ -35,11 +36,11 @@ pub enum WorkerError {
     Output(std::io::Error),
 }
 
-/// Reads one order.
-pub fn read_order(mut input: impl BufRead) -> Result<Order, WorkerError> {
+/// Reads one request.
+pub fn read_request(mut input: impl BufRead) -> Result<Request, WorkerError> {
     let mut line = String::new();
-    input.read_line(&mut line).map_err(|e| WorkerError::Order(e.to_string()))?;
-    serde_json::from_str(&line).map_err(|e| WorkerError::Order(e.to_string()))
+    input.read_line(&mut line).map_err(|e| WorkerError::Request(e.to_string()))?;
+    serde_json::from_str(&line).map_err(|e| WorkerError::Request(e.to_string()))
 }
 
 /// Ends this process when its standard input ends: the campaign that started it is gone, and nobody needs its rows.
@@ -51,13 +52,13 @@ pub fn end_with_parent() {
     });
 }
 
-/// Does one order, writes events.
-pub fn serve(order: &Order, output: impl Write) -> Result<(), WorkerError> {
-    limit_memory(order.limits.memory_mib)?;
-    let mut device = rigel_device::backends::open(&order.device).map_err(WorkerError::Device)?;
-    device.enter_process(order.process);
-    let mut worker = Worker { order, output, broken: None, spent: Spent::default() };
-    let done = match &order.job {
+/// Does one request, writes events.
+pub fn serve(request: &Request, output: impl Write) -> Result<(), WorkerError> {
+    limit_memory(request.limits.memory_mib)?;
+    let mut device = rigel_device::backends::open(&request.device).map_err(WorkerError::Device)?;
+    device.enter_process(request.process);
+    let mut worker = Worker { request, output, broken: None, spent: Spent::default() };
+    let done = match &request.job {
         Job::Climb(cells) => worker.climb(device.as_mut(), cells),
         Job::Pilot { cell } => worker.pilot(device.as_mut(), cell),
         Job::Block { cells, .. } => worker.block(device.as_mut(), cells),
@@ -65,6 +66,10 @@ pub fn serve(order: &Order, output: impl Write) -> Result<(), WorkerError> {
             worker.meters(device.as_mut(), cells, Time::from_seconds(*window_s), *energy)
         }
         Job::Unit { cell, validation } => worker.unit(device.as_mut(), cell, *validation),
+        Job::Rules => {
+            device.rules(&[], &mut |answer| worker.say(&Event::Rule(answer)));
+            Ok(())
+        }
         Job::Health => {
             worker.say(&Event::Health(device.health()));
             Ok(())
@@ -110,7 +115,7 @@ pub(crate) fn launch_tiles(device: &dyn Device, cell: &Identity) -> Vec<String> 
 }
 
 struct Worker<'a, W: Write> {
-    order: &'a Order,
+    request: &'a Request,
     output: W,
     broken: Option<std::io::Error>,
     spent: Spent,
@@ -137,7 +142,7 @@ impl<W: Write> Worker<'_, W> {
     }
 
     fn gatekeeper(&self) -> Gatekeeper {
-        Gatekeeper::new(self.order.seed, self.order.thresholds.clone())
+        Gatekeeper::new(self.request.seed, self.request.thresholds.clone())
     }
 
     /// A row for a cell that stopped before it could be judged.
@@ -149,7 +154,7 @@ impl<W: Write> Worker<'_, W> {
     }
 
     fn row_process(&self) -> u32 {
-        if self.order.process == crate::order::SOLO { 0 } else { self.order.process }
+        if self.request.process == crate::protocol::SOLO { 0 } else { self.request.process }
     }
 
     fn climb(&mut self, device: &mut dyn Device, cells: &[Identity]) -> Result<(), Lost> {
@@ -183,6 +188,12 @@ impl<W: Write> Worker<'_, W> {
                     let own = Judgement { outcome: row.outcome, reason: row.reason.clone(), error: row.gate_error };
                     let alone = rigel_ledger::gate::inherit(&own, None);
                     (row.outcome, row.reason) = (alone.outcome, alone.reason);
+                }
+                if let (Work::Version, Compiled::Product { gemm, .. }, Some(view)) =
+                    (identity.work, &cell.compiled, &view)
+                {
+                    let codes = view.witness.iter().map(|&(_, _, code)| code);
+                    row.reason = effect::written(&row.reason, &gemm.took_effect(), codes);
                 }
                 self.finish(index, row, &[], view.as_ref());
             }
@@ -250,7 +261,7 @@ impl<W: Write> Worker<'_, W> {
             return Ok(None);
         }
         self.at(0, Stage::Time);
-        let samples = sampling::Turns::run(&mut prepared, self.order.sampling.pilot.max(1) as usize + 1);
+        let samples = sampling::Turns::run(&mut prepared, self.request.sampling.pilot.max(1) as usize + 1);
         self.spent += prepared.spent;
         let samples = samples?;
         let mut times = sampling::times(samples.get(1..).unwrap_or_default());
@@ -270,9 +281,9 @@ impl<W: Write> Worker<'_, W> {
                 }
             }
         }
-        let turn_seed = rigel_numerics::random::stream(self.order.seed, u64::from(self.order.process));
+        let turn_seed = rigel_numerics::random::stream(self.request.seed, u64::from(self.request.process));
         let indices: Vec<usize> = running.iter().map(|c| c.index).collect();
-        let share = Share::of(&self.order.sampling);
+        let share = Share::of(&self.request.sampling);
         sampling::interleave(&mut running, share, turn_seed, |i| self.at(indices[i], Stage::Time));
         running.iter_mut().for_each(|cell| self.spent += std::mem::take(&mut cell.spent));
         let gone = running.iter().find_map(|cell| match &cell.end {
@@ -391,7 +402,7 @@ impl<W: Write> Worker<'_, W> {
         }
         let times = sampling::times(samples);
         let clocks: Vec<_> = samples.iter().map(|s| s.clock).collect();
-        row.summarise(&times, &clocks, self.order.sampling.bootstrap_resamples);
+        row.summarise(&times, &clocks, self.request.sampling.bootstrap_resamples);
     }
 
     fn inherit(&self, judged: &mut [(Prepared, CellRow, Option<View>)], i: usize) {
@@ -404,7 +415,7 @@ impl<W: Write> Worker<'_, W> {
                     && (&other.path, other.triple, other.shape) == (&me.path, me.triple, me.shape)
             })
             .collect();
-        let pick = rigel_numerics::random::below(self.order.seed, i as u64, siblings.len() as u64) as usize;
+        let pick = rigel_numerics::random::below(self.request.seed, i as u64, siblings.len() as u64) as usize;
         let sibling = siblings.get(pick).map(|&j| {
             let row = &judged[j].1;
             let judgement = Judgement { outcome: row.outcome, reason: row.reason.clone(), error: row.gate_error };

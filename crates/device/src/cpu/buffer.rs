@@ -16,6 +16,9 @@ fn alignment(bytes: usize) -> usize {
     if bytes >= HUGE { HUGE } else { ALIGNMENT }
 }
 
+/// Start of a buffer that [`Buffer::on_a_page`] gives.
+const PAGE: usize = 4096;
+
 /// Asks for huge pages; without them everything works, only slower.
 #[cfg(target_os = "linux")]
 fn ask_for_huge_pages(start: *mut u8, bytes: usize) {
@@ -35,6 +38,7 @@ fn ask_for_huge_pages(_start: *mut u8, _bytes: usize) {}
 pub struct Buffer<T: Plain> {
     start: NonNull<u8>,
     len: usize,
+    alignment: usize,
     element: PhantomData<T>,
 }
 
@@ -68,8 +72,18 @@ pub struct NoMemory {
 impl<T: Plain> Buffer<T> {
     /// `len` zeros.
     pub fn zeroed(len: usize) -> Result<Self, NoMemory> {
+        Self::aligned(len, ALIGNMENT)
+    }
+
+    /// `len` zeros that begin on a page.
+    pub fn on_a_page(len: usize) -> Result<Self, NoMemory> {
+        Self::aligned(len, PAGE)
+    }
+
+    fn aligned(len: usize, least: usize) -> Result<Self, NoMemory> {
         let bytes = len.max(1).saturating_mul(size_of::<T>());
-        let layout = Layout::from_size_align(bytes, alignment(bytes)).map_err(|_| NoMemory { bytes })?;
+        let alignment = alignment(bytes).max(least);
+        let layout = Layout::from_size_align(bytes, alignment).map_err(|_| NoMemory { bytes })?;
         // SAFETY: the layout's size is at least one byte.
         let start = NonNull::new(unsafe { alloc(layout) }).ok_or(NoMemory { bytes })?;
         if bytes >= HUGE {
@@ -77,7 +91,7 @@ impl<T: Plain> Buffer<T> {
         }
         // SAFETY: the allocation has this many bytes.
         unsafe { start.as_ptr().write_bytes(0, bytes) };
-        Ok(Buffer { start, len, element: PhantomData })
+        Ok(Buffer { start, len, alignment, element: PhantomData })
     }
 
     /// First element, for reading.
@@ -106,8 +120,8 @@ impl<T: Plain> Buffer<T> {
 impl<T: Plain> Drop for Buffer<T> {
     fn drop(&mut self) {
         let bytes = self.len.max(1) * size_of::<T>();
-        // SAFETY: size and alignment are those of `zeroed`, which succeeded with them.
-        unsafe { dealloc(self.start.as_ptr(), Layout::from_size_align_unchecked(bytes, alignment(bytes))) }
+        // SAFETY: size and alignment are those of `aligned`, which succeeded with them.
+        unsafe { dealloc(self.start.as_ptr(), Layout::from_size_align_unchecked(bytes, self.alignment)) }
     }
 }
 

@@ -1,7 +1,8 @@
 //! How does the code of an operand become the element that a kernel multiplies?
 //!
 //! Every conversion here is exact: the wide type holds every value of the narrow one. NaN stays NaN (its
-//! payload may change), infinities stay infinite.
+//! payload may change), infinities stay infinite. Element times scale of a block-scaled code is exact in f32 too, up to E8M0 scales
+//! of 2^119; above these the product can leave f32's range.
 
 use super::buffer::Plain;
 use rigel_numerics::Format;
@@ -146,6 +147,55 @@ decode_by_table!(
     E5m2, E5m2, E5M2
 );
 
+static E2M1: LazyLock<[f32; 256]> = LazyLock::new(|| {
+    std::array::from_fn(|code| {
+        let magnitude = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0][code & 7];
+        if code & 8 == 0 { magnitude } else { -magnitude }
+    })
+});
+static UE4M3: LazyLock<[f32; 256]> = LazyLock::new(|| std::array::from_fn(|code| e4m3_value(code as u8 & 0x7F)));
+static E8M0: LazyLock<[f32; 256]> = LazyLock::new(|| {
+    std::array::from_fn(|code| match code {
+        0 => f32::from_bits(1 << 22),
+        0xFF => f32::NAN,
+        _ => f32::from_bits((code as u32) << 23),
+    })
+});
+
+macro_rules! decode_scaled {
+    ($(#[$doc:meta])* $name:ident, $elements:ident, $scales:ident) => {
+        $(#[$doc])*
+        pub struct $name;
+        impl Decode for $name {
+            type Code = u16;
+            type Packed = f32;
+            type Table = (&'static [f32; 256], &'static [f32; 256]);
+            const FORMAT: Format = Format::$name;
+            #[inline(always)]
+            fn table() -> Self::Table {
+                (&$elements, &$scales)
+            }
+            #[inline(always)]
+            fn decode((elements, scales): Self::Table, code: u16) -> f32 {
+                elements[usize::from(code & 0xFF)] * scales[usize::from(code >> 8)]
+            }
+        }
+    };
+}
+
+decode_scaled!(
+    /// E4M3 times E8M0 in f32.
+    Mxe4m3, E4M3, E8M0
+);
+decode_scaled!(
+    /// E2M1 times E8M0 in f32.
+    Mxe2m1, E2M1, E8M0
+);
+decode_scaled!(
+    /// E2M1 times UE4M3 in f32.
+    Nve2m1, E2M1, UE4M3
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,6 +230,23 @@ mod tests {
             assert!(agree(F16::decode((), code), slow(Format::F16, code.into())), "f16 {code:#06x}");
             assert!(agree(Bf16::decode((), code), slow(Format::Bf16, code.into())), "bf16 {code:#06x}");
         }
+    }
+
+    fn scaled<D: Decode<Code = u16, Packed = f32>>() {
+        for code in 0..=u16::MAX {
+            // Only what is beyond f32 is not exact.
+            let expected = D::FORMAT.decode(code.into());
+            let expected =
+                if expected.abs() > f64::from(f32::MAX) { f64::INFINITY.copysign(expected) } else { expected };
+            assert!(agree(D::decode(D::table(), code), expected), "{} {code:#06x}", D::FORMAT);
+        }
+    }
+
+    #[test]
+    fn every_block_scaled_code_has_its_value() {
+        scaled::<Mxe4m3>();
+        scaled::<Mxe2m1>();
+        scaled::<Nve2m1>();
     }
 
     #[test]

@@ -15,9 +15,10 @@ use super::detect::memory_bytes;
 use super::kernel::{Kernel, MAX_TILE, Output};
 use super::pack::{pack_a, pack_b, panel_elements};
 use super::pool::Pool;
-use super::ring::Ring;
+use super::ring::{Ring, Rows};
 use crate::contract::{Cache, Epilogue, Fault, Gemm, POISON, Refusal, Rung, Sample};
 use rigel_numerics::epilogue::Activation;
+use rigel_numerics::placement::Placement;
 use rigel_numerics::{Format, Matrix, Shape, Time};
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -36,6 +37,9 @@ pub struct CpuGemm<K: Kernel, DA, DB> {
     blocking: Blocking,
     output_format: Format,
     epilogue: Option<Epilogue>,
+    placement: Option<Placement>,
+    /// Codes from one row of A, and of B, to the next.
+    pitch: [usize; 2],
     bias: Vec<K::C>,
     pool: Rc<Pool>,
     last_level_cache: usize,
@@ -60,15 +64,20 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> CpuGemm<K,
         blocking: Blocking,
         output_format: Format,
         epilogue: Option<Epilogue>,
+        placement: Option<Placement>,
         pool: Rc<Pool>,
         last_level_cache: usize,
     ) -> Self {
         const { assert!(K::ROWS * K::COLUMNS <= MAX_TILE) };
+        let pitch = [(shape.k, size_of::<DA::Code>()), (shape.n, size_of::<DB::Code>())]
+            .map(|(codes, each)| placement.map_or(codes, |place| place.stride.bytes(codes * each) / each));
         CpuGemm {
             shape,
             blocking,
             output_format,
             epilogue,
+            placement,
+            pitch,
             bias: Vec::new(),
             pool,
             last_level_cache,
@@ -105,7 +114,7 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> CpuGemm<K,
     /// One product of the operands at `a` and `b`.
     ///
     /// # Safety
-    /// `a` and `b` point to m × k and k × n codes; `memory` was made for this shape and blocking.
+    /// `a` and `b` point to m × k and k × n codes, at any address, their rows as far apart as `pitch` says; `memory` was made for this shape and blocking.
     unsafe fn product(&self, memory: &mut Memory<K>, a: *const u8, b: *const u8) {
         let Shape { m, n, k } = self.shape;
         let depth = slab_depth(k, self.blocking.kc, K::GROUP);
@@ -153,7 +162,7 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> CpuGemm<K,
     /// # Safety
     /// As `product`; the part lies inside the shape.
     unsafe fn pack(&self, memory: &mut Memory<K>, part: &Part, a: *const u8, b: *const u8) {
-        let Shape { n, k, .. } = self.shape;
+        let [pitch_a, pitch_b] = self.pitch;
         let groups = part.depth.div_ceil(K::GROUP);
         let (a, b) = (Shared::new(a.cast::<DA::Code>().cast_mut()), Shared::new(b.cast::<DB::Code>().cast_mut()));
         let packed_a = Shared::new(memory.packed_a.start_mut());
@@ -167,16 +176,16 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> CpuGemm<K,
             unsafe {
                 if piece < pieces_b {
                     let first = piece * columns_each;
-                    let source = b.get().add(part.from * n + part.column + first);
+                    let source = b.get().add(part.from * pitch_b + part.column + first);
                     let panels = packed_b.get().add(first / K::COLUMNS * panel_elements::<K>(groups));
                     let columns = columns_each.min(part.columns - first);
-                    pack_b::<K, DB>(source, n, columns, part.depth, groups, panels);
+                    pack_b::<K, DB>(source, pitch_b, columns, part.depth, groups, panels);
                 } else {
                     let first = (piece - pieces_b) * rows_each;
                     for row in (first..part.rows.min(first + rows_each)).step_by(K::ROWS) {
-                        let source = a.get().add((part.row + row) * k + part.from);
+                        let source = a.get().add((part.row + row) * pitch_a + part.from);
                         let panel = packed_a.get().add(row * groups * K::GROUP);
-                        pack_a::<K, DA>(source, k, K::ROWS.min(part.rows - row), part.depth, groups, panel);
+                        pack_a::<K, DA>(source, pitch_a, K::ROWS.min(part.rows - row), part.depth, groups, panel);
                     }
                 }
             }
@@ -319,7 +328,15 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> Gemm for C
         if self.epilogue.is_some() {
             self.bias = (0..n).map(|column| K::C::of(b.value(k, column))).collect();
         }
-        self.operands = Some(Ring::new(&a.bytes, &b.bytes).map_err(out_of_memory)?);
+        let ring = match self.placement {
+            None => Ring::new(&a.bytes, &b.bytes),
+            Some(place) => {
+                let a = Rows { bytes: &a.bytes, count: m, apart: self.pitch[0] * size_of::<DA::Code>() };
+                let b = Rows { bytes: &b.bytes, count: k, apart: self.pitch[1] * size_of::<DB::Code>() };
+                Ring::placed(place.offset, a, b)
+            }
+        };
+        self.operands = Some(ring.map_err(out_of_memory)?);
         Ok(())
     }
 

@@ -45,6 +45,7 @@ pub mod ring;
 mod select;
 pub mod stated;
 pub mod tiles;
+pub mod toolchain;
 pub mod unit;
 mod unit_conversion;
 #[cfg(target_arch = "x86_64")]
@@ -53,12 +54,14 @@ mod unit_registers;
 mod variants;
 
 use crate::backends::Backend;
+use crate::by::By;
 use crate::contract::*;
 use crate::unit::{Conversion, ConversionSpec, Unit, UnitSpec};
 use blocking::Blocking;
 use path::Path;
 use pool::Pool;
 use rigel_numerics::epilogue::Activation;
+use rigel_numerics::placement::Placement;
 use rigel_numerics::{Format, Matrix, Shape, Triple};
 use std::rc::Rc;
 
@@ -85,7 +88,12 @@ impl Cpu {
         Cpu { pool: Rc::new(Pool::new(detect::cores())), last_level_cache: detect::last_level_cache() }
     }
 
-    fn product(&self, spec: &GemmSpec, epilogue: Option<Epilogue>) -> Result<Box<dyn Gemm>, Refusal> {
+    fn product(
+        &self,
+        spec: &GemmSpec,
+        epilogue: Option<Epilogue>,
+        placement: Option<Placement>,
+    ) -> Result<Box<dyn Gemm>, Refusal> {
         let path = Self::offered(&spec.path, spec.triple).map_err(refused)?;
         let blocking = spec.tile.parse().map_err(|e: blocking::BadBlocking| refused(e.to_string()))?;
         let setting = select::Setting {
@@ -94,6 +102,7 @@ impl Cpu {
             pool: Rc::clone(&self.pool),
             last_level_cache: self.last_level_cache,
             epilogue,
+            placement,
         };
         // SAFETY: `offered` found the path's features.
         unsafe { setting.gemm(path, spec.triple) }.ok_or_else(|| refused(format!("no kernel for {}", spec.triple)))
@@ -149,7 +158,7 @@ impl Device for Cpu {
     }
 
     fn compile(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal> {
-        self.product(spec, None)
+        self.product(spec, None, None)
     }
 
     fn epilogues(&self, path: &str, triple: Triple) -> Vec<Epilogue> {
@@ -164,7 +173,43 @@ impl Device for Cpu {
         if spec.triple.c != Format::F32 {
             return Err(refused(format!("no epilogue follows products into {}", spec.triple.c)));
         }
-        self.product(spec, Some(epilogue))
+        self.product(spec, Some(epilogue), None)
+    }
+
+    fn placed_tiles(&self, path: &str, triple: Triple) -> Vec<String> {
+        let here = Self::offered(path, triple).is_ok();
+        // Every launch tile packs in the same way.
+        tiles::tiles(triple).first().filter(|_| here).map(Blocking::to_string).into_iter().collect()
+    }
+
+    fn compile_placed(&mut self, spec: &GemmSpec, placement: Placement) -> Result<Box<dyn Gemm>, Refusal> {
+        let (Triple { a, b, .. }, Shape { n, k, .. }) = (spec.triple, spec.shape);
+        for (format, columns) in [(a, k), (b, n)] {
+            let (each, apart) =
+                (format.bits() as usize / 8, placement.stride.bytes(Matrix::row_bytes(format, columns)));
+            if !apart.is_multiple_of(each) {
+                return Err(refused(format!(
+                    "rows {apart} bytes apart: the leading dimension counts elements of {format}, of {each} bytes each"
+                )));
+            }
+        }
+        self.product(spec, None, Some(placement))
+    }
+
+    fn toolchains(&self, path: &str, _triple: Triple) -> Vec<String> {
+        path.parse().map(|path| vec![toolchain::name(path)]).unwrap_or_default()
+    }
+
+    fn compile_by(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal> {
+        let path: Path = spec.path.parse().map_err(|e: path::UnknownPath| refused(e.to_string()))?;
+        let absent = path.absent();
+        if !absent.is_empty() {
+            // The build has the code; this processor does not run it.
+            return Err(Refusal { rung: Rung::Load, diagnostic: absent });
+        }
+        let tile = tiles::tiles(spec.triple)[0].to_string();
+        let gemm = self.product(&GemmSpec { tile, ..spec.clone() }, None, None)?;
+        Ok(Box::new(By::new(gemm, toolchain::took(path))))
     }
 
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal> {

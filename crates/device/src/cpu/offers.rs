@@ -14,13 +14,18 @@ const BF16: Triple = Triple::new(Format::Bf16, Format::Bf16, Format::F32);
 const F16: Triple = Triple::new(Format::F16, Format::F16, Format::F32);
 const E4M3: Triple = Triple::new(Format::E4m3, Format::E4m3, Format::F32);
 const E5M2: Triple = Triple::new(Format::E5m2, Format::E5m2, Format::F32);
+const MXE4M3: Triple = Triple::new(Format::Mxe4m3, Format::Mxe4m3, Format::F32);
+const MXE2M1: Triple = Triple::new(Format::Mxe2m1, Format::Mxe2m1, Format::F32);
+const NVE2M1: Triple = Triple::new(Format::Nve2m1, Format::Nve2m1, Format::F32);
 const U8I8: Triple = Triple::new(Format::U8, Format::I8, Format::I32);
 const I8I8: Triple = Triple::new(Format::I8, Format::I8, Format::I32);
 
 /// The type triples of a path, in a stable order.
 pub fn triples(path: Path) -> &'static [Triple] {
     match path {
-        Path::Scalar | Path::Tiled | Path::Avx2Fma | Path::Avx512Fma => &[F64, F32, BF16, F16, E4M3, E5M2, U8I8, I8I8],
+        Path::Scalar | Path::Tiled | Path::Avx2Fma | Path::Avx512Fma => {
+            &[F64, F32, BF16, F16, E4M3, E5M2, MXE4M3, MXE2M1, NVE2M1, U8I8, I8I8]
+        }
         Path::Avx512Bf16 => &[BF16],
         Path::Avx512Vnni => &[U8I8, I8I8],
     }
@@ -78,6 +83,9 @@ fn advertised(path: Path, triple: Triple) -> Advertised {
         (_, F16) => no(
             "instruction VCVTPH2PS converts f16 and this path multiplies none; Rigel converts it exactly to f32 while packing",
         ),
+        (_, MXE4M3 | MXE2M1 | NVE2M1) => no(
+            "no instruction of this path multiplies elements under scales; Rigel multiplies each element by its scale, exactly in f32, while packing",
+        ),
         _ => no(converted),
     }
 }
@@ -88,6 +96,7 @@ fn conversion(path: Path, triple: Triple) -> &'static str {
         (_, F64 | F32) | (Path::Avx512Bf16 | Path::Avx512Vnni, _) => "",
         (Path::Scalar, U8I8 | I8I8) => "widened to 32 bits while packing",
         (_, U8I8 | I8I8) => "widened to 16 bits while packing",
+        (_, MXE4M3 | MXE2M1 | NVE2M1) => "element times scale in f32 while packing",
         _ => "converted to f32 while packing",
     }
 }
@@ -111,7 +120,7 @@ mod tests {
     #[test]
     fn every_pair_is_offered_once_and_carries_its_sources() {
         let all = offers(1);
-        assert_eq!(all.len(), 35);
+        assert_eq!(all.len(), 47);
         for (i, offer) in all.iter().enumerate() {
             assert!(!offer.advertised.source.is_empty());
             assert!(all[..i].iter().all(|o| (&o.path, o.triple) != (&offer.path, offer.triple)));

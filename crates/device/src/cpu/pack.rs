@@ -3,7 +3,7 @@
 use super::decode::Decode;
 use super::kernel::Kernel;
 
-/// Packs one panel of A: up to `K::ROWS` rows, `groups` groups of k.
+/// Packs one panel of A, which may begin at any address: up to `K::ROWS` rows, `groups` groups of k.
 ///
 /// # Safety
 /// `source` points to `rows` rows, `stride` codes apart, of `depth` codes; `panel` has room for
@@ -30,11 +30,11 @@ pub unsafe fn pack_a<K: Kernel, D: Decode<Packed = K::A>>(
             let to = panel.add(row * K::GROUP);
             for group in 0..whole {
                 for k in 0..K::GROUP {
-                    *to.add(group * step + k) = D::decode(table, *from.add(group * K::GROUP + k));
+                    *to.add(group * step + k) = D::decode(table, from.add(group * K::GROUP + k).read_unaligned());
                 }
             }
             for k in 0..depth - whole * K::GROUP {
-                *to.add(whole * step + k) = D::decode(table, *from.add(whole * K::GROUP + k));
+                *to.add(whole * step + k) = D::decode(table, from.add(whole * K::GROUP + k).read_unaligned());
             }
         }
     }
@@ -70,14 +70,16 @@ pub unsafe fn pack_b<K: Kernel, D: Decode<Packed = K::B>>(
                 if panel < whole_panels && depth_here == K::GROUP {
                     for column in 0..K::COLUMNS {
                         for k in 0..K::GROUP {
-                            *to.add(column * K::GROUP + k) = D::decode(table, *from.add(k * stride + column));
+                            *to.add(column * K::GROUP + k) =
+                                D::decode(table, from.add(k * stride + column).read_unaligned());
                         }
                     }
                 } else {
                     to.write_bytes(0, step);
                     for column in 0..K::COLUMNS.min(columns - panel * K::COLUMNS) {
                         for k in 0..depth_here {
-                            *to.add(column * K::GROUP + k) = D::decode(table, *from.add(k * stride + column));
+                            *to.add(column * K::GROUP + k) =
+                                D::decode(table, from.add(k * stride + column).read_unaligned());
                         }
                     }
                 }

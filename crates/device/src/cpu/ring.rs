@@ -5,10 +5,24 @@
 //! are the same in every repetition and may still be cached: cold means the operands.
 
 use super::buffer::{ALIGNMENT, Buffer, NoMemory};
+use crate::contract::GUARD;
+use rigel_numerics::placement::ALIGNED;
+
+/// Rows of an operand that lie apart.
+pub struct Rows<'a> {
+    /// One behind the other.
+    pub bytes: &'a [u8],
+    /// How many, at least one.
+    pub count: usize,
+    /// Bytes from one to the next, at least as many as a row has.
+    pub apart: usize,
+}
 
 /// Both operands of a product, in one or more copies.
 pub struct Ring {
     memory: Buffer<u8>,
+    /// Bytes from the start of a copy to its A.
+    to_a: usize,
     /// Bytes from the start of a copy to its B.
     to_b: usize,
     /// Bytes from one copy to the next.
@@ -25,7 +39,23 @@ impl Ring {
         let mut memory = Buffer::zeroed(stride)?;
         memory.bytes_mut()[..a.len()].copy_from_slice(a);
         memory.bytes_mut()[to_b..to_b + b.len()].copy_from_slice(b);
-        Ok(Ring { memory, to_b, stride, copies: 1, position: 0 })
+        Ok(Ring { memory, to_a: 0, to_b, stride, copies: 1, position: 0 })
+    }
+
+    /// One copy whose operands begin `offset` bytes past a page and have their rows apart; guards lie around and between them.
+    pub fn placed(offset: usize, a: Rows<'_>, b: Rows<'_>) -> Result<Self, NoMemory> {
+        let span = |rows: &Rows<'_>| (offset + rows.apart * rows.count + ALIGNED).next_multiple_of(ALIGNED);
+        let (to_a, to_b) = (ALIGNED + offset, ALIGNED + span(&a) + offset);
+        let stride = ALIGNED + span(&a) + span(&b);
+        let mut memory = Buffer::on_a_page(stride)?;
+        memory.bytes_mut().fill(GUARD);
+        for (rows, start) in [(a, to_a), (b, to_b)] {
+            let lines = memory.bytes_mut()[start..].chunks_mut(rows.apart);
+            rows.bytes.chunks_exact(rows.bytes.len() / rows.count).zip(lines).for_each(|(row, line)| {
+                line[..row.len()].copy_from_slice(row);
+            });
+        }
+        Ok(Ring { memory, to_a, to_b, stride, copies: 1, position: 0 })
     }
 
     /// Makes at least two copies, as many as fill `bytes`.
@@ -34,7 +64,10 @@ impl Ring {
         if copies <= self.copies {
             return Ok(());
         }
-        let mut memory = Buffer::zeroed(copies * self.stride)?;
+        let mut memory = match self.to_a {
+            0 => Buffer::zeroed(copies * self.stride)?,
+            _ => Buffer::on_a_page(copies * self.stride)?,
+        };
         for copy in memory.bytes_mut().chunks_exact_mut(self.stride) {
             copy.copy_from_slice(&self.memory.bytes()[..self.stride]);
         }
@@ -45,7 +78,7 @@ impl Ring {
     /// A and B of the copy used last.
     pub fn current(&self) -> (*const u8, *const u8) {
         let copy = &self.memory.bytes()[self.position * self.stride..][..self.stride];
-        (copy.as_ptr(), copy[self.to_b..].as_ptr())
+        (copy[self.to_a..].as_ptr(), copy[self.to_b..].as_ptr())
     }
 
     /// A and B of a copy that was not used for all of the others' turns.
@@ -78,6 +111,27 @@ mod tests {
             let seen: BTreeSet<usize> = (0..ring.copies).map(|_| ring.advance().0 as usize).collect();
             assert_eq!(seen.len(), ring.copies);
             assert!(ring.copies >= 2 && ring.copies * ring.stride >= bytes);
+        }
+    }
+
+    #[test]
+    fn placed_rows_lie_where_they_are_asked_for_with_guards_around() {
+        let (a, b): (Vec<u8>, Vec<u8>) = ((0..60).collect(), (100..140).collect());
+        for (offset, apart) in [(0, 30), (7, 31), (4095, 4096)] {
+            let rows = |bytes| Rows { bytes, count: 2, apart };
+            let mut ring = Ring::placed(offset, rows(&a), rows(&b)).unwrap();
+            ring.grow(100_000).unwrap();
+            let (at_a, at_b) = ring.advance();
+            assert_eq!((at_a as usize % ALIGNED, at_b as usize % ALIGNED), (offset, offset));
+            for (at, bytes) in [(at_a, &a), (at_b, &b)] {
+                let row = bytes.len() / 2;
+                // SAFETY: two rows, what lies between them and a guard on both sides lie in the ring.
+                let seen = unsafe { std::slice::from_raw_parts(at.sub(1), 2 * apart + 2) };
+                assert_eq!((seen[0], &seen[1..=row]), (GUARD, &bytes[..row]));
+                assert!(seen[1 + row..=apart].iter().all(|&byte| byte == GUARD));
+                assert_eq!(&seen[1 + apart..][..row], &bytes[row..]);
+                assert!(seen[1 + apart + row..].iter().all(|&byte| byte == GUARD));
+            }
         }
     }
 

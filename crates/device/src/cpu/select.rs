@@ -9,6 +9,7 @@ use super::kernel_tiled::{TiledF32, TiledF64, TiledI16};
 use super::path::Path;
 use super::pool::Pool;
 use crate::contract::{Epilogue, Gemm};
+use rigel_numerics::placement::Placement;
 use rigel_numerics::{Format, Shape, Triple};
 use std::rc::Rc;
 
@@ -24,6 +25,8 @@ pub struct Setting {
     pub last_level_cache: usize,
     /// What follows the product; outputs are f32 then.
     pub epilogue: Option<Epilogue>,
+    /// Where the operands lie, where that is asked: rows a whole number of codes apart.
+    pub placement: Option<Placement>,
 }
 
 impl Setting {
@@ -37,6 +40,7 @@ impl Setting {
                 self.blocking,
                 c,
                 self.epilogue,
+                self.placement,
                 self.pool,
                 self.last_level_cache,
             ))
@@ -48,7 +52,7 @@ impl Setting {
     /// # Safety
     /// The processor has the features of the kernel's path.
     unsafe fn floats<K: Kernel<A = f32, B = f32>>(self, operands: Format) -> Option<Box<dyn Gemm>> {
-        use decode::{Bf16, E4m3, E5m2, F16, F32};
+        use decode::{Bf16, E4m3, E5m2, F16, F32, Mxe2m1, Mxe4m3, Nve2m1};
         // SAFETY: the same condition.
         unsafe {
             Some(match operands {
@@ -57,6 +61,9 @@ impl Setting {
                 Format::F16 => self.product::<K, F16, F16>(Format::F32),
                 Format::E4m3 => self.product::<K, E4m3, E4m3>(Format::F32),
                 Format::E5m2 => self.product::<K, E5m2, E5m2>(Format::F32),
+                Format::Mxe4m3 => self.product::<K, Mxe4m3, Mxe4m3>(Format::F32),
+                Format::Mxe2m1 => self.product::<K, Mxe2m1, Mxe2m1>(Format::F32),
+                Format::Nve2m1 => self.product::<K, Nve2m1, Nve2m1>(Format::F32),
                 _ => return None,
             })
         }

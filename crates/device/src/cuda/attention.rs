@@ -172,7 +172,7 @@ impl Gemm for CudaAttention {
         let (between, arguments) = match &mut self.engine {
             Engine::Fused { path: Path::Wgmma, tile, .. } => {
                 let row = Matrix::row_bytes(TRIPLE.a, n);
-                let map = |memory: &Memory, high| mapped(memory.address(), m, row, high).map(Map);
+                let map = |memory: &Memory, high| mapped(memory.address(), m, (row, row), high).map(Map);
                 let maps = vec![map(&q, tile.m)?, map(&keys, tile.n)?, map(&v, tile.n)?];
                 (None, [maps, plain(&[&o]), vec![Number(k as i32)]].concat())
             }

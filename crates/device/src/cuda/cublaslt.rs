@@ -98,8 +98,19 @@ impl Multiplication {
         epilogue: Option<Epilogue>,
     ) -> Result<Multiplication, Refusal> {
         let refused = |diagnostic| Refusal { rung: Rung::Compile, diagnostic };
-        Multiplication::asked(library, shape, triple, fast, epilogue)
+        let rows = Rows { apart: Extents::of(shape, triple).pitch, told: None };
+        Multiplication::asked(library, shape, triple, fast, epilogue, rows)
             .map_err(|said| refused(format!("cuBLASLt for {triple}, {shape}: {said}")))
+    }
+
+    /// The same for operands whose rows lie apart.
+    ///
+    /// # Errors
+    /// As [`Multiplication::new`].
+    pub fn placed(library: &Rc<Library>, shape: Shape, triple: Triple, rows: Rows) -> Result<Multiplication, Refusal> {
+        let said = |said| format!("cuBLASLt for {triple}, {shape}, {rows:?}: {said}");
+        Multiplication::asked(library, shape, triple, false, None, rows)
+            .map_err(|why| Refusal { rung: Rung::Compile, diagnostic: said(why) })
     }
 
     fn asked(
@@ -108,7 +119,16 @@ impl Multiplication {
         triple: Triple,
         fast: bool,
         epilogue: Option<Epilogue>,
+        rows: Rows,
     ) -> Result<Multiplication, String> {
+        let each = triple.a.bits() as usize / 8;
+        if !rows.apart.is_multiple_of(each) {
+            let apart = rows.apart;
+            return Err(format!(
+                "its leading dimension counts elements, of {each} bytes each; rows are {apart} bytes apart"
+            ));
+        }
+        let apart = (rows.apart / each) as u64;
         let types = Types::of(triple)?;
         let description = Description::new(&types, fast, true)?;
         if let Some(epilogue) = epilogue {
@@ -116,10 +136,10 @@ impl Multiplication {
         }
         let extents = Extents::of(shape, triple);
         let (m, n, k) = (extents.rows_c as u64, extents.pitch_c as u64, extents.depth(triple) as u64);
-        let a = Layout::new(types.a, k, m, k)?;
-        let b = Layout::new(types.b, k, n, k)?;
+        let a = Layout::new(types.a, k, m, apart)?;
+        let b = Layout::new(types.b, k, n, apart)?;
         let c = Layout::new(types.c, n, m, n)?;
-        Multiplication::described(library, types, description, a, b, c)
+        Multiplication::described(library, types, description, [a, b, c], rows.told)
     }
 
     /// Products of all heads at once.
@@ -137,7 +157,7 @@ impl Multiplication {
             for (layout, elements) in [(&a, m * k), (&b, n * k), (&c, m * n)] {
                 layout.repeat(heads, elements)?;
             }
-            Multiplication::described(library, types, description, a, b, c)
+            Multiplication::described(library, types, description, [a, b, c], None)
         };
         let refused =
             |said| Refusal { rung: Rung::Compile, diagnostic: format!("cuBLASLt for {triple}, {strided:?}: {said}") };
@@ -148,11 +168,10 @@ impl Multiplication {
         library: &Rc<Library>,
         types: Types,
         description: Description,
-        a: Layout,
-        b: Layout,
-        c: Layout,
+        [a, b, c]: [Layout; 3],
+        told: Option<u32>,
     ) -> Result<Multiplication, String> {
-        let preference = Preference::new()?;
+        let preference = Preference::new(told)?;
         // SAFETY: an all-zero result is one that the library may overwrite.
         let mut found = [unsafe { std::mem::zeroed::<sys::cublasLtMatmulHeuristicResult_t>() }; ALGORITHMS];
         let mut count = 0;
@@ -238,6 +257,15 @@ impl Multiplication {
         };
         check("cublasLtMatmul", code).map_err(Fault::Failed)
     }
+}
+
+/// How rows of both operands lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rows {
+    /// Bytes from one to the next.
+    pub apart: usize,
+    /// Bytes that every row's address is a multiple of, where the heuristics are told; else they take 256.
+    pub told: Option<u32>,
 }
 
 /// Products of equal shape that lie one behind the other, row by row.
@@ -429,18 +457,36 @@ impl Drop for Layout {
 struct Preference(sys::cublasLtMatmulPreference_t);
 
 impl Preference {
-    fn new() -> Result<Preference, String> {
+    fn new(told: Option<u32>) -> Result<Preference, String> {
+        use sys::cublasLtMatmulPreferenceAttributes_t::*;
         let mut preference = Preference(std::ptr::null_mut());
         // SAFETY: the handle outlives the call; it is destroyed once, on drop.
         check("cublasLtMatmulPreferenceCreate", unsafe { sys::cublasLtMatmulPreferenceCreate(&mut preference.0) })?;
-        let attribute = sys::cublasLtMatmulPreferenceAttributes_t::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES;
-        let bytes = WORKSPACE as u64;
         // SAFETY: the attribute is 64 bits.
-        let code = unsafe {
-            sys::cublasLtMatmulPreferenceSetAttribute(preference.0, attribute, std::ptr::from_ref(&bytes).cast(), 8)
-        };
-        check("cublasLtMatmulPreferenceSetAttribute", code)?;
+        unsafe { preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &(WORKSPACE as u64))? };
+        if let Some(bytes) = told {
+            // SAFETY: both attributes are 32 bits.
+            unsafe {
+                preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &bytes)?;
+                preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &bytes)?;
+            }
+        }
         Ok(preference)
+    }
+
+    /// # Safety
+    /// `T` is the attribute's type.
+    unsafe fn set<T>(&self, attribute: sys::cublasLtMatmulPreferenceAttributes_t, value: &T) -> Result<(), String> {
+        // SAFETY: the value is as long as stated.
+        let code = unsafe {
+            sys::cublasLtMatmulPreferenceSetAttribute(
+                self.0,
+                attribute,
+                std::ptr::from_ref(value).cast(),
+                size_of::<T>(),
+            )
+        };
+        check("cublasLtMatmulPreferenceSetAttribute", code)
     }
 }
 

@@ -88,10 +88,45 @@ pub const FOLDERS: &str = "RIGEL_CUDA_LIBRARIES";
 /// Folders where the vendor's installers put libraries that the loader does not look into.
 const USUAL: [&str; 3] = ["/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib", "/opt/cuda/lib64"];
 
+/// Every NVRTC that can be found: the loader's own by its names, then those of the folders, in their order.
+pub fn compilers() -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"].map(PathBuf::from).to_vec();
+    for folder in folders() {
+        let names =
+            std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.file_name());
+        let fits = |name: &std::ffi::OsString| name.to_str().is_some_and(|name| name.starts_with("libnvrtc.so"));
+        let mut found: Vec<PathBuf> = names.filter(fits).map(|name| folder.join(name)).collect();
+        found.sort();
+        files.extend(found);
+    }
+    files
+}
+
+/// Loads what a compiler loads by name itself, from the folder that it lies in.
+pub fn beside(compiler: &Path) {
+    let folder = compiler.parent().unwrap_or_else(|| Path::new(""));
+    let names = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.file_name());
+    let fits = |name: &std::ffi::OsString| name.to_str().is_some_and(|name| name.starts_with("libnvrtc-builtins.so"));
+    for name in names.filter(fits) {
+        // SAFETY: loading the vendor's library runs its initialisers and nothing else.
+        if let Ok(library) = unsafe { libloading::Library::new(folder.join(name)) } {
+            // It stays loaded as long as the process: the compiler calls it until the end.
+            std::mem::forget(library);
+        }
+    }
+}
+
+/// The folders that are looked into: those of the variable, then the usual ones.
+fn folders() -> Vec<PathBuf> {
+    let named = std::env::var_os(FOLDERS).map(|folders| std::env::split_paths(&folders).collect()).unwrap_or_default();
+    // What lies in `stubs` is linked against and does nothing.
+    let real = |folder: &PathBuf| !folder.ends_with("stubs");
+    [named, USUAL.map(PathBuf::from).to_vec()].concat().into_iter().filter(real).collect()
+}
+
 /// Whether a library is present, if need be after it was loaded from one of the folders: the loader then knows it by name.
 fn found(stem: &str, present: impl Fn() -> bool) -> Result<(), String> {
-    let named = std::env::var_os(FOLDERS).map(|folders| std::env::split_paths(&folders).collect()).unwrap_or_default();
-    let folders: Vec<PathBuf> = [named, USUAL.map(PathBuf::from).to_vec()].concat();
+    let folders = folders();
     if let Some(folder) = folders.iter().find(|folder| newest(folder, stem).is_some()) {
         // What NVRTC loads by name itself comes first.
         for file in [format!("{stem}-builtins"), stem.to_owned()].iter().filter_map(|stem| newest(folder, stem)) {

@@ -81,6 +81,7 @@ impl CudaCeiling {
         target: Target,
     ) -> Result<CudaCeiling, Refusal> {
         let cannot = |diagnostic| Refusal { rung: Rung::Compile, diagnostic };
+        let triple = source::multiplied(triple);
         let source = variant.source(path, triple).map_err(cannot)?;
         let architecture = source.targets.compiled_for(target).map_err(cannot)?;
         let cubin = nvrtc::compile(&source, &architecture)?;

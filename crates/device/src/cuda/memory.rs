@@ -3,7 +3,9 @@
 //! Plain allocations of the device, never managed memory. Copies wait until they are done.
 
 use super::driver::{Context, DriverError, check};
+use crate::contract::GUARD;
 use cudarc::driver::sys;
+use rigel_numerics::placement::ALIGNED;
 use std::rc::Rc;
 
 /// Bytes on a device, given back on drop.
@@ -12,6 +14,8 @@ pub struct Memory {
     context: Rc<Context>,
     address: sys::CUdeviceptr,
     bytes: usize,
+    /// Bytes from the allocation's start to what [`Memory::address`] gives.
+    origin: usize,
 }
 
 impl Memory {
@@ -25,7 +29,7 @@ impl Memory {
         let mut address = 0;
         // SAFETY: `address` outlives the call; the allocation is freed once, on drop.
         check("cuMemAlloc", unsafe { sys::cuMemAlloc_v2(&mut address, bytes) })?;
-        let memory = Memory { context: Rc::clone(context), address, bytes };
+        let memory = Memory { context: Rc::clone(context), address, bytes, origin: 0 };
         // SAFETY: the allocation has `bytes` bytes.
         check("cuMemsetD8", unsafe { sys::cuMemsetD8_v2(address, fill, bytes) })?;
         Ok(memory)
@@ -39,6 +43,20 @@ impl Memory {
         let memory = Memory::filled(context, bytes.max(content.len()), 0)?;
         // SAFETY: the allocation is at least as long as `content`.
         let code = unsafe { sys::cuMemcpyHtoD_v2(memory.address, content.as_ptr().cast(), content.len()) };
+        check("cuMemcpyHtoD", code)?;
+        Ok(memory)
+    }
+
+    /// Takes memory in which `content` begins `offset` bytes past a multiple of [`ALIGNED`]; guards lie around it.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn placed(context: &Rc<Context>, content: &[u8], offset: usize) -> Result<Memory, DriverError> {
+        let mut memory = Memory::filled(context, content.len() + offset + 3 * ALIGNED, GUARD)?;
+        let first = (memory.address as usize + ALIGNED).next_multiple_of(ALIGNED) - memory.address as usize;
+        memory.origin = first + offset;
+        // SAFETY: the allocation reaches at least a guard beyond the content.
+        let code = unsafe { sys::cuMemcpyHtoD_v2(memory.address(), content.as_ptr().cast(), content.len()) };
         check("cuMemcpyHtoD", code)?;
         Ok(memory)
     }
@@ -73,7 +91,8 @@ impl Memory {
     /// # Errors
     /// What the driver says.
     pub fn copy(&self) -> Result<Memory, DriverError> {
-        let copy = Memory::filled(&self.context, self.bytes, 0)?;
+        let mut copy = Memory::filled(&self.context, self.bytes, 0)?;
+        copy.origin = self.origin;
         // SAFETY: both allocations have `bytes` bytes.
         check("cuMemcpyDtoD", unsafe { sys::cuMemcpyDtoD_v2(copy.address, self.address, self.bytes) })?;
         Ok(copy)
@@ -84,9 +103,9 @@ impl Memory {
         self.bytes
     }
 
-    /// Where it is, for a kernel.
+    /// Where its content is, for a kernel.
     pub fn address(&self) -> u64 {
-        self.address
+        self.address + self.origin as u64
     }
 
     /// Copies the first bytes back, as many as `into` holds.

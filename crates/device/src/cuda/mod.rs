@@ -11,7 +11,8 @@
 //! - a device is named `cuda:N`, N in the driver's order (which CUDA_VISIBLE_DEVICES changes), or by its UUID; its id
 //!   in every file is the UUID;
 //! - refusals of a compiler come back with its log, word for word; a warning that the kernel is not what its name says is a refusal;
-//! - a repetition is one launch on operands packed at bind, timed by the driver's events on the device ([`timer`]);
+//! - a repetition is one launch on operands packed at bind, after one for each block-scaled operand, timed by the driver's events on the
+//!   device ([`timer`]);
 //! - after an error that the driver calls final, every call says
 //!   [`Fault::DeviceLost`](crate::contract::Fault::DeviceLost) until the process ends;
 //! - a kernel that does not end is not ended from here: the caller's timeout ends the process, and the driver its
@@ -36,6 +37,7 @@ pub mod nvrtc;
 pub mod offers;
 pub mod operands;
 pub mod path;
+pub mod placed;
 pub mod product;
 pub mod source;
 pub mod stated;
@@ -43,11 +45,13 @@ pub mod target;
 pub mod text;
 pub mod tile;
 pub mod timer;
+pub mod toolchain;
 pub mod unit;
 pub mod wgmma;
 pub mod wgmma_unit;
 
 use crate::backends::Backend;
+use crate::by::By;
 use crate::contract::*;
 use crate::unit::{Unit, UnitSpec};
 use describe::Identity;
@@ -60,8 +64,10 @@ use nvml_wrapper::Nvml;
 use path::Path;
 use product::{CudaGemm, Own, Setting};
 use rigel_numerics::epilogue::Activation;
+use rigel_numerics::placement::Placement;
 use rigel_numerics::{Matrix, Shape, Triple};
 use source::Finish;
+use std::collections::HashMap;
 use std::rc::Rc;
 use target::Target;
 use unit::CudaUnit;
@@ -90,6 +96,8 @@ pub struct Cuda {
     nvml: Result<Rc<Nvml>, String>,
     timer: Option<Rc<timer::Timer>>,
     library: Option<Rc<cublaslt::Library>>,
+    /// What toolchains compiled in this process, or why they refused.
+    compiled: HashMap<(String, Path, Triple), Result<toolchain::Compiled, String>>,
 }
 
 impl Cuda {
@@ -121,7 +129,14 @@ impl Cuda {
         let ordinal = i32::try_from(ordinal).map_err(|e| e.to_string())?;
         let context = Context::open(ordinal).map_err(|e| format!("cuda:{ordinal} does not open: {e}"))?;
         let identity = Identity::of(&context).map_err(|e| format!("cuda:{ordinal} does not say what it is: {e}"))?;
-        Ok(Cuda { context, identity, nvml: libraries::nvml().map(Rc::new), timer: None, library: None })
+        Ok(Cuda {
+            context,
+            identity,
+            nvml: libraries::nvml().map(Rc::new),
+            timer: None,
+            library: None,
+            compiled: HashMap::new(),
+        })
     }
 
     /// The target that its kernels are written for.
@@ -172,8 +187,13 @@ impl Cuda {
         let source = source::gemm(path, spec.triple, tile, setting.shared_bytes, finish).map_err(refused)?;
         let architecture = source.targets.compiled_for(self.target()).map_err(refused)?;
         let cubin = nvrtc::compile(&source, &architecture)?;
-        let bias = bias.map(Bias::address);
-        Ok(CudaGemm::own(setting, spec.shape, spec.triple, Own { path, tile, cubin, bias }))
+        let dequantise = source::dequantise(spec.triple.a).map(|source| {
+            let architecture = source.targets.compiled_for(self.target()).map_err(refused)?;
+            nvrtc::compile(&source, &architecture)
+        });
+        let own =
+            Own { path, tile, cubin, bias: bias.map(Bias::address), dequantise: dequantise.transpose()?, block: None };
+        Ok(CudaGemm::own(setting, spec.shape, spec.triple, own))
     }
 
     /// The vendor's library, started once.
@@ -317,6 +337,68 @@ impl Device for Cuda {
             attention::Engine::Decomposed { scores: Box::new(scores?), cubin, output: Box::new(output?) }
         };
         Ok(Box::new(attention::CudaAttention::new(setting, shape, engine)))
+    }
+
+    fn placed_tiles(&self, path: &str, triple: Triple) -> Vec<String> {
+        Self::offered(path, triple)
+            .map_or_else(|_| Vec::new(), |path| placed::ways(path, triple))
+            .iter()
+            .map(placed::Way::to_string)
+            .collect()
+    }
+
+    fn compile_placed(&mut self, spec: &GemmSpec, placement: Placement) -> Result<Box<dyn Gemm>, Refusal> {
+        let path = Self::offered(&spec.path, spec.triple).map_err(refused)?;
+        let Some(way) = placed::ways(path, spec.triple).into_iter().find(|way| way.to_string() == spec.tile) else {
+            let known = self.placed_tiles(&spec.path, spec.triple).join(" ");
+            return Err(refused(format!("no placed product of path {path} by `{}`; launch tiles: {known}", spec.tile)));
+        };
+        let setting = self.setting()?;
+        if let placed::Loads::Library { told } = way.loads {
+            let library = self.library().map_err(refused)?;
+            let apart = operands::Extents::placed(spec.shape, spec.triple, Some(placement)).apart;
+            let told = told.then(|| 1 << (apart | placement.offset | 256).trailing_zeros());
+            let rows = cublaslt::Rows { apart, told };
+            let multiplication = cublaslt::Multiplication::placed(&library, spec.shape, spec.triple, rows)?;
+            let gemm = CudaGemm::library(setting, spec.shape, spec.triple, multiplication);
+            return Ok(Box::new(gemm.placed(placement)));
+        }
+        let (source, block) =
+            placed::source(path, spec.triple, spec.shape, way, placement, setting.shared_bytes).map_err(refused)?;
+        let architecture = source.targets.compiled_for(self.target()).map_err(refused)?;
+        let cubin = nvrtc::compile(&source, &architecture)?;
+        let own = Own { path, tile: way.tile, cubin, bias: None, dequantise: None, block };
+        let gemm = CudaGemm::own(setting, spec.shape, spec.triple, own);
+        // In shared memory it is the kernel that places them.
+        let in_shared = way.loads == placed::Loads::Shared;
+        Ok(Box::new(if in_shared { gemm } else { gemm.placed(placement) }))
+    }
+
+    fn toolchains(&self, path: &str, triple: Triple) -> Vec<String> {
+        match Self::offered(path, triple) {
+            Ok(Path::CublasLt | Path::Scalar) | Err(_) => Vec::new(),
+            // Their kernels have the text of bf16's.
+            Ok(_) if source::multiplied(triple) != triple => Vec::new(),
+            Ok(_) => toolchain::all(self.target()).iter().map(toolchain::Toolchain::to_string).collect(),
+        }
+    }
+
+    fn compile_by(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal> {
+        let path = Self::offered(&spec.path, spec.triple).map_err(refused)?;
+        let setting = self.setting()?;
+        let tile = *tile::tiles(path, spec.triple)
+            .last()
+            .ok_or_else(|| refused(format!("path {path} has no kernel of its own")))?;
+        let key = (spec.tile.clone(), path, spec.triple);
+        let made = self.compiled.entry(key).or_insert_with(|| {
+            let toolchain = spec.tile.parse().map_err(|e: toolchain::BadToolchain| e.to_string())?;
+            let source = source::gemm(path, spec.triple, tile, setting.shared_bytes, Finish::Plain)?;
+            toolchain::compile(&source, &toolchain)
+        });
+        let toolchain::Compiled { cubin, took } = made.clone().map_err(refused)?;
+        let own = Own { path, tile, cubin, bias: None, dequantise: None, block: None };
+        let gemm = CudaGemm::own(setting, spec.shape, spec.triple, own);
+        Ok(Box::new(By::new(Box::new(gemm), took)))
     }
 
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal> {

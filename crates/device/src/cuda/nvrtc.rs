@@ -55,7 +55,7 @@ pub fn compile(source: &Source, architecture: &str) -> Result<Cubin, Refusal> {
     }
     let cubin =
         fresh(source, architecture).map_err(|said| refused(format!("{} for {architecture}: {said}", source.name)))?;
-    if let Some((code, meaning)) = FATAL.iter().find(|(code, _)| cubin.log.contains(code)) {
+    if let Some((code, meaning)) = fatal(&cubin.log) {
         return Err(refused(format!("{} for {architecture}: {code}: {meaning}: {}", source.name, cubin.log)));
     }
     cache::write(&key, &cubin);
@@ -64,6 +64,17 @@ pub fn compile(source: &Source, architecture: &str) -> Result<Cubin, Refusal> {
 
 /// Options of every compilation beside the architecture: the assembler reports registers and spills.
 const OPTIONS: [&str; 3] = ["--std=c++17", "--ptxas-options=-v", "-default-device"];
+
+/// The options of a compilation for an architecture.
+pub(super) fn options(architecture: &str) -> Result<Vec<CString>, String> {
+    let all = OPTIONS.iter().map(|option| (*option).to_owned()).chain([format!("--gpu-architecture={architecture}")]);
+    all.map(|option| CString::new(option).map_err(|e| e.to_string())).collect()
+}
+
+/// The warning in a log that fails a kernel, if there is one, with what it means.
+pub(super) fn fatal(log: &str) -> Option<(&'static str, &'static str)> {
+    FATAL.iter().find(|(code, _)| log.contains(code)).copied()
+}
 
 fn fresh(source: &Source, architecture: &str) -> Result<Cubin, String> {
     let text = CString::new(source.text.as_str()).map_err(|e| e.to_string())?;
@@ -75,12 +86,7 @@ fn fresh(source: &Source, architecture: &str) -> Result<Cubin, String> {
         sys::nvrtcCreateProgram(&mut program.0, text.as_ptr(), name.as_ptr(), 0, no, no)
     };
     check("nvrtcCreateProgram", code)?;
-    let options: Vec<CString> = OPTIONS
-        .iter()
-        .map(|option| (*option).to_owned())
-        .chain([format!("--gpu-architecture={architecture}")])
-        .map(|option| CString::new(option).map_err(|e| e.to_string()))
-        .collect::<Result<_, _>>()?;
+    let options = options(architecture)?;
     let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
     // SAFETY: the program exists; the options are as many as stated and outlive the call.
     let compiled = unsafe { sys::nvrtcCompileProgram(program.0, pointers.len() as i32, pointers.as_ptr()) };

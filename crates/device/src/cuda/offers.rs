@@ -22,13 +22,17 @@ const BF16: Triple = same(Format::Bf16, Format::F32);
 const E4M3: Triple = same(Format::E4m3, Format::F32);
 const E5M2: Triple = same(Format::E5m2, Format::F32);
 const I8: Triple = same(Format::I8, Format::I32);
+const MXE4M3: Triple = same(Format::Mxe4m3, Format::F32);
+const MXE2M1: Triple = same(Format::Mxe2m1, Format::F32);
+const NVE2M1: Triple = same(Format::Nve2m1, Format::F32);
 
 /// The type triples of a path, in a stable order.
 pub fn triples(path: Path) -> &'static [Triple] {
     match path {
-        Path::Scalar | Path::Tiled => &[F64, F32, F16, F16_IN_F16, BF16, E4M3, E5M2, I8],
-        Path::MmaSync => &[F64, TF32, F16, F16_IN_F16, BF16, E4M3, E5M2, I8],
-        Path::Wgmma => &[TF32, F16, F16_IN_F16, BF16, E4M3, E5M2, I8],
+        Path::Scalar => &[F64, F32, F16, F16_IN_F16, BF16, E4M3, E5M2, I8],
+        Path::Tiled => &[F64, F32, F16, F16_IN_F16, BF16, E4M3, E5M2, I8, MXE4M3, MXE2M1, NVE2M1],
+        Path::MmaSync => &[F64, TF32, F16, F16_IN_F16, BF16, E4M3, E5M2, I8, MXE4M3, MXE2M1, NVE2M1],
+        Path::Wgmma => &[TF32, F16, F16_IN_F16, BF16, E4M3, E5M2, I8, MXE4M3, MXE2M1, NVE2M1],
         Path::CublasLt => &[F64, F32, TF32, F16, F16_IN_F16, BF16, E4M3, E5M2, I8],
     }
 }
@@ -80,6 +84,9 @@ fn advertised(path: Path, triple: Triple) -> Advertised {
     let yes = |source: String| Advertised { yes: true, source };
     let no = |source: String| Advertised { yes: false, source };
     match (path, triple) {
+        (_, MXE4M3 | MXE2M1 | NVE2M1) => no(format!(
+            "{PTX}, sections on mma and tcgen05.mma: block scaling is for Blackwell's targets; up to sm_90 no instruction multiplies elements under scales"
+        )),
         (Path::Scalar | Path::Tiled, F64 | F32) => yes(format!("{PTX}, instruction fma.rn.{}", triple.a)),
         (Path::Scalar | Path::Tiled, F16_IN_F16) => yes(format!("{PTX}, instruction fma.rn.f16")),
         (Path::Scalar | Path::Tiled, I8) => {
@@ -116,7 +123,7 @@ mod tests {
             assert!(!offer.advertised.source.is_empty());
             assert!(all[..i].iter().all(|o| (&o.path, o.triple) != (&offer.path, offer.triple)));
         }
-        assert_eq!(all.len(), 40);
+        assert_eq!(all.len(), 49);
     }
 
     #[test]

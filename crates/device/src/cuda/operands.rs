@@ -4,14 +4,18 @@
 //! all paths read the same bytes. A user who keeps weights packed does so once, and so does [`Operands::bind`]; no repetition pays
 //! for it. Rows and columns are padded with zeros to whole launch tiles, k to whole 128 bytes: products with zeros add nothing. C
 //! has whole 16 rows and a pitch of whole 16 elements; what lies beyond m × n is never looked at.
+//!
+//! Block-scaled operands lie the same way, elements and scales apart, beside room for the bf16 that every repetition makes of them.
 
 use super::driver::{Context, DriverError, check};
 use super::memory::Memory;
 use super::tile::{PADDING, SLAB};
-use crate::contract::{Cache, POISON};
+use crate::contract::{Cache, Fault, GUARD, POISON};
 use cudarc::driver::sys;
 use rayon::prelude::*;
-use rigel_numerics::{Format, Matrix, Shape, Triple};
+use rigel_numerics::block::planes;
+use rigel_numerics::placement::Placement;
+use rigel_numerics::{Format, Matrix, Operand, Shape, Triple};
 use std::ffi::c_void;
 use std::rc::Rc;
 
@@ -24,6 +28,8 @@ pub struct Extents {
     pub rows_b: usize,
     /// Bytes of one row of either.
     pub pitch: usize,
+    /// Bytes from one row of either to the next: as many, unless they are placed.
+    pub apart: usize,
     /// Rows of C, padded.
     pub rows_c: usize,
     /// Elements of one row of C.
@@ -33,13 +39,21 @@ pub struct Extents {
 impl Extents {
     /// Those of a product.
     pub fn of(shape: Shape, triple: Triple) -> Extents {
+        let pitch = Matrix::row_bytes(triple.a, shape.k).next_multiple_of(SLAB);
         Extents {
             rows_a: shape.m.next_multiple_of(PADDING),
             rows_b: shape.n.next_multiple_of(PADDING),
-            pitch: Matrix::row_bytes(triple.a, shape.k).next_multiple_of(SLAB),
+            pitch,
+            apart: pitch,
             rows_c: shape.m.next_multiple_of(16),
             pitch_c: shape.n.next_multiple_of(16),
         }
+    }
+
+    /// The same with rows as far apart as a placement says.
+    pub fn placed(shape: Shape, triple: Triple, placement: Option<Placement>) -> Extents {
+        let extents = Extents::of(shape, triple);
+        Extents { apart: placement.map_or(extents.pitch, |place| place.stride.bytes(extents.pitch)), ..extents }
     }
 
     /// Elements of one row of A, or of packed B.
@@ -48,12 +62,24 @@ impl Extents {
     }
 }
 
+/// A block-scaled operand as a user keeps it: rows of A, columns of B.
+pub struct Coded {
+    /// Elements, packed.
+    pub elements: Memory,
+    /// Scales, one a scale group.
+    pub scales: Memory,
+    /// Eights of elements.
+    pub eights: usize,
+}
+
 /// One set of operands, bound.
 pub struct Bound {
     /// A, row by row.
     pub a: Memory,
     /// B, column by column.
     pub b: Memory,
+    /// What A and B are made of anew in every repetition, where they are block-scaled.
+    pub coded: Option<[Coded; 2]>,
 }
 
 /// Operands and output on the device.
@@ -69,6 +95,12 @@ pub struct Operands {
     pub c: Memory,
 }
 
+impl Coded {
+    fn copy(&self) -> Result<Coded, DriverError> {
+        Ok(Coded { elements: self.elements.copy()?, scales: self.scales.copy()?, eights: self.eights })
+    }
+}
+
 impl Operands {
     /// Packs and copies both operands.
     ///
@@ -79,16 +111,44 @@ impl Operands {
         shape: Shape,
         triple: Triple,
         l2_bytes: usize,
+        placement: Option<Placement>,
         a: &Matrix,
         b: &Matrix,
     ) -> Result<Operands, DriverError> {
-        let extents = Extents::of(shape, triple);
+        let extents = Extents::placed(shape, triple, placement);
+        let hold = |packed: Vec<u8>, rows: usize| match placement {
+            None => Memory::holding(context, &packed, rows * extents.pitch),
+            Some(place) => Memory::placed(context, &spread(&packed, rows, extents), place.offset),
+        };
         let set = Bound {
-            a: Memory::holding(context, &padded(a, extents.pitch), extents.rows_a * extents.pitch)?,
-            b: Memory::holding(context, &transposed(b, extents.pitch), extents.rows_b * extents.pitch)?,
+            a: hold(padded(a, extents.pitch), extents.rows_a)?,
+            b: hold(transposed(b, extents.pitch), extents.rows_b)?,
+            coded: None,
         };
         let c = Memory::filled(context, extents.rows_c * Matrix::row_bytes(triple.c, extents.pitch_c), POISON)?;
         Ok(Operands { context: Rc::clone(context), shape, output: triple.c, extents, l2_bytes, sets: vec![set], c })
+    }
+
+    /// Adds elements and scales of block-scaled operands: A and B are then only room for what they become.
+    ///
+    /// # Errors
+    /// What the driver says; codes of one scale group that have unlike scales.
+    pub fn add_codes(&mut self, a: &Matrix, b: &Matrix) -> Result<(), Fault> {
+        let apart = |rows: &Matrix| {
+            let (elements, scales) = planes(rows, Operand::A).map_err(|e| Fault::Failed(e.to_string()))?;
+            let depth = self.extents.pitch * 8 / rows.format.bits() as usize;
+            let lines = |x: &Matrix, depth: usize| padded(x, depth * x.format.bits() as usize / 8);
+            let size = rows.format.scale_groups().map_or(1, |groups| groups.size);
+            Ok::<_, Fault>(Coded {
+                elements: Memory::holding(&self.context, &lines(&elements, depth), 0)?,
+                scales: Memory::holding(&self.context, &lines(&scales, depth / size), 0)?,
+                eights: rows.rows * depth / 8,
+            })
+        };
+        let columns =
+            Matrix { rows: b.cols, cols: b.rows, bytes: transposed(b, Matrix::row_bytes(b.format, b.rows)), ..*b };
+        self.sets[0].coded = Some([apart(a)?, apart(&columns)?]);
+        Ok(())
     }
 
     /// How they lie.
@@ -106,7 +166,12 @@ impl Operands {
             Cache::Cold => (2 * self.l2_bytes).div_ceil(self.sets[0].a.bytes() + self.sets[0].b.bytes()) + 1,
         };
         while self.sets.len() < wanted {
-            let set = Bound { a: self.sets[0].a.copy()?, b: self.sets[0].b.copy()? };
+            let Bound { a, b, coded } = &self.sets[0];
+            let coded = match coded {
+                Some([a, b]) => Some([a.copy()?, b.copy()?]),
+                None => None,
+            };
+            let set = Bound { a: a.copy()?, b: b.copy()?, coded };
             self.sets.push(set);
         }
         Ok(wanted)
@@ -132,14 +197,28 @@ impl Operands {
     }
 }
 
-/// How the copy engine sees a matrix of `rows` × `pitch` bytes: it takes slabs of `high` rows and writes them swizzled; rows
+/// Rows as far apart as they are placed, guards between them; rows beyond the packed ones are zeros.
+fn spread(packed: &[u8], rows: usize, extents: Extents) -> Vec<u8> {
+    let mut bytes = vec![GUARD; rows * extents.apart];
+    let zeros = vec![0; extents.pitch];
+    let lines = packed.chunks(extents.pitch).chain(std::iter::repeat(&*zeros));
+    bytes.chunks_mut(extents.apart).zip(lines).for_each(|(to, row)| to[..row.len()].copy_from_slice(row));
+    bytes
+}
+
+/// How the copy engine sees a matrix of `rows` × `pitch` bytes, rows `apart` bytes from each other: it takes slabs of `high` rows and writes them swizzled; rows
 /// beyond the end read as zeros.
 ///
 /// # Errors
 /// What the driver says.
-pub fn mapped(address: u64, rows: usize, pitch: usize, high: usize) -> Result<sys::CUtensorMap, DriverError> {
+pub fn mapped(
+    address: u64,
+    rows: usize,
+    (pitch, apart): (usize, usize),
+    high: usize,
+) -> Result<sys::CUtensorMap, DriverError> {
     let mut map = sys::CUtensorMap { opaque: [0; 16] };
-    let (extents, strides) = ([pitch as u64, rows as u64], [pitch as u64]);
+    let (extents, strides) = ([pitch as u64, rows as u64], [apart as u64]);
     let (box_extents, steps) = ([SLAB as u32, high as u32], [1_u32, 1]);
     // SAFETY: two dimensions, one stride between them; all arrays outlive the call.
     let code = unsafe {
@@ -191,6 +270,7 @@ fn transposed(x: &Matrix, pitch: usize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rigel_numerics::placement::Stride;
 
     #[test]
     fn packed_operands_hold_every_element_where_the_kernels_look() {
@@ -212,10 +292,20 @@ mod tests {
     }
 
     #[test]
+    fn placed_rows_have_guards_between_them_and_zeros_behind() {
+        let extents = Extents { rows_a: 3, rows_b: 3, pitch: 4, apart: 7, rows_c: 16, pitch_c: 16 };
+        let g = GUARD;
+        let expected = [1, 2, 3, 4, g, g, g, 5, 6, 7, 8, g, g, g, 0, 0, 0, 0, g, g, g];
+        assert_eq!(spread(&[1, 2, 3, 4, 5, 6, 7, 8], 3, extents), expected);
+    }
+
+    #[test]
     fn extents_are_whole_tiles_and_slabs() {
         let triple = Triple::new(Format::F16, Format::F16, Format::F32);
         let extents = Extents::of(Shape::new(1, 257, 65), triple);
-        assert_eq!(extents, Extents { rows_a: 256, rows_b: 512, pitch: 256, rows_c: 16, pitch_c: 272 });
+        assert_eq!(extents, Extents { rows_a: 256, rows_b: 512, pitch: 256, apart: 256, rows_c: 16, pitch_c: 272 });
+        let place = Placement { offset: 2, stride: Stride::Plus(8) };
+        assert_eq!(Extents::placed(Shape::new(1, 257, 65), triple, Some(place)), Extents { apart: 264, ..extents });
         assert_eq!(extents.depth(triple), 128);
     }
 }

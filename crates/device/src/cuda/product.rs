@@ -1,18 +1,21 @@
 //! How does a compiled kernel become a product behind the contract?
 //!
-//! Operands are packed and copied once, at bind ([`super::operands`]); a repetition is one launch. Cold repetitions take turns over
+//! Operands are packed and copied once, at bind ([`super::operands`]); a repetition is one launch. Block-scaled operands become bf16 by
+//! two launches before it, which are part of the repetition. Cold repetitions take turns over
 //! sets of operands that fill twice the L2 cache.
 
 use super::cublaslt::Multiplication;
 use super::driver::{Context, DriverError};
 use super::kernel::{Argument, Geometry, Kernel};
+use super::memory::Memory;
 use super::nvrtc::Cubin;
-use super::operands::{Bound, Extents, Operands, mapped};
+use super::operands::{Bound, Coded, Extents, Operands, mapped};
 use super::path::Path;
 use super::source;
 use super::tile::{SLAB, Tile};
 use super::timer::Timer;
 use crate::contract::{Cache, Fault, Gemm, POISON, Refusal, Rung, Sample};
+use rigel_numerics::placement::Placement;
 use rigel_numerics::{Matrix, Shape, Triple};
 use std::rc::Rc;
 
@@ -41,11 +44,24 @@ pub struct Own {
     pub cubin: Cubin,
     /// Where the bias lies that it adds, if it adds one.
     pub bias: Option<u64>,
+    /// Machine code of what makes bf16 of block-scaled operands.
+    pub dequantise: Option<Cubin>,
+    /// Its block, where that is not the one of the path's products.
+    pub block: Option<Block>,
+}
+
+/// Threads of a block, and bytes of its dynamic shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    /// Threads.
+    pub threads: usize,
+    /// Bytes.
+    pub shared: usize,
 }
 
 /// What multiplies.
 enum Engine {
-    Own { own: Own, kernel: Option<Kernel>, arguments: Vec<Vec<Argument>> },
+    Own { own: Box<Own>, kernel: Option<Kernel>, dequantise: Option<Kernel>, arguments: Vec<Vec<Argument>> },
     Library(Box<Multiplication>),
 }
 
@@ -55,19 +71,26 @@ pub struct CudaGemm {
     shape: Shape,
     triple: Triple,
     engine: Engine,
+    placement: Option<Placement>,
     operands: Option<Operands>,
 }
 
 impl CudaGemm {
     /// A product by a kernel of this crate.
     pub fn own(setting: Setting, shape: Shape, triple: Triple, own: Own) -> CudaGemm {
-        let engine = Engine::Own { own, kernel: None, arguments: Vec::new() };
-        CudaGemm { setting, shape, triple, engine, operands: None }
+        let engine = Engine::Own { own: Box::new(own), kernel: None, dequantise: None, arguments: Vec::new() };
+        CudaGemm { setting, shape, triple, engine, placement: None, operands: None }
     }
 
     /// A product by the vendor's library.
     pub fn library(setting: Setting, shape: Shape, triple: Triple, multiplication: Multiplication) -> CudaGemm {
-        CudaGemm { setting, shape, triple, engine: Engine::Library(Box::new(multiplication)), operands: None }
+        let engine = Engine::Library(Box::new(multiplication));
+        CudaGemm { setting, shape, triple, engine, placement: None, operands: None }
+    }
+
+    /// The same product with its operands placed; its kernel, or the library, was made for that.
+    pub fn placed(self, placement: Placement) -> CudaGemm {
+        CudaGemm { placement: Some(placement), ..self }
     }
 
     /// How operands and output lie, once they are bound.
@@ -103,10 +126,15 @@ impl CudaGemm {
         let operands = self.operands.as_ref().ok_or_else(|| Fault::Failed("no operands are bound yet".into()))?;
         match &self.engine {
             Engine::Library(multiplication) => {
-                let Bound { a, b } = &operands.sets[set];
+                let Bound { a, b, .. } = &operands.sets[set];
                 multiplication.multiply(a, b, &operands.c)
             }
-            Engine::Own { own, kernel, arguments } => {
+            Engine::Own { own, kernel, dequantise, arguments } => {
+                if let (Some(dequantise), Bound { a, b, coded: Some(coded) }) = (dequantise, &operands.sets[set]) {
+                    for (coded, to) in coded.iter().zip([a, b]) {
+                        self.convert(dequantise, coded, to)?;
+                    }
+                }
                 let kernel = kernel.as_ref().ok_or_else(|| Fault::Failed("the kernel is not loaded".into()))?;
                 let geometry = own.geometry(&self.setting, self.shape, self.triple);
                 // SAFETY: these are the arguments of the path's kernel, in its order; operands are padded to whole tiles, and the
@@ -114,6 +142,17 @@ impl CudaGemm {
                 unsafe { kernel.launch(geometry, &arguments[set]) }.map_err(Fault::from)
             }
         }
+    }
+
+    /// Queues the conversion of an operand to bf16.
+    fn convert(&self, kernel: &Kernel, coded: &Coded, to: &Memory) -> Result<(), Fault> {
+        let blocks = (coded.eights.div_ceil(256) as u32).min(self.setting.multiprocessors * 16);
+        let geometry = Geometry { grid: (blocks, 1), block: 256, shared: 0 };
+        let [elements, scales, to] =
+            [&coded.elements, &coded.scales, to].map(|memory| Argument::Address(memory.address()));
+        let arguments = [elements, scales, to, Argument::Number(coded.eights as i32)];
+        // SAFETY: the kernel takes these and writes 16 bytes for each eight; the operand has that many rows of as many elements.
+        Ok(unsafe { kernel.launch(geometry, &arguments) }?)
     }
 
     /// Queues one product of warm operands, which [`CudaGemm::ready`] made ready.
@@ -134,17 +173,23 @@ impl CudaGemm {
 
 impl Gemm for CudaGemm {
     fn load(&mut self) -> Result<(), Refusal> {
-        let Engine::Own { own, kernel, .. } = &mut self.engine else { return Ok(()) };
-        let shared = source::gemm_shared(own.path, own.tile, self.setting.shared_bytes);
+        let Engine::Own { own, kernel, dequantise, .. } = &mut self.engine else { return Ok(()) };
+        let shared = own.block_in(&self.setting, self.triple).shared;
         *kernel = Some(Kernel::of(&self.setting.context, &own.cubin, source::GEMM_ENTRY, shared as u32)?);
+        if let Some(cubin) = &own.dequantise {
+            *dequantise = Some(Kernel::of(&self.setting.context, cubin, source::DEQUANTISE_ENTRY, 0)?);
+        }
         Ok(())
     }
 
     fn bind(&mut self, a: &Matrix, b: &Matrix) -> Result<(), Fault> {
         let Setting { context, l2_bytes, .. } = &self.setting;
-        let operands = Operands::bind(context, self.shape, self.triple, *l2_bytes, a, b)?;
+        let mut operands = Operands::bind(context, self.shape, self.triple, *l2_bytes, self.placement, a, b)?;
+        if source::multiplied(self.triple) != self.triple {
+            operands.add_codes(a, b)?;
+        }
         if let Engine::Library(multiplication) = &mut self.engine {
-            let Bound { a, b } = &operands.sets[0];
+            let Bound { a, b, .. } = &operands.sets[0];
             multiplication.choose(&self.setting.timer, a, b, &operands.c)?;
         }
         self.operands = Some(operands);
@@ -176,6 +221,13 @@ impl Own {
         (shape.m.div_ceil(self.tile.m), shape.n.div_ceil(self.tile.n))
     }
 
+    fn block_in(&self, setting: &Setting, triple: Triple) -> Block {
+        self.block.unwrap_or_else(|| Block {
+            threads: source::gemm_threads(self.path, triple, self.tile),
+            shared: source::gemm_shared(self.path, self.tile, setting.shared_bytes),
+        })
+    }
+
     fn geometry(&self, setting: &Setting, shape: Shape, triple: Triple) -> Geometry {
         let (down, across) = self.tiles(shape);
         let grid = match self.path {
@@ -188,11 +240,8 @@ impl Own {
             }
             _ => (across, down),
         };
-        Geometry {
-            grid: (grid.0 as u32, grid.1 as u32),
-            block: source::gemm_threads(self.path, triple, self.tile) as u32,
-            shared: source::gemm_shared(self.path, self.tile, setting.shared_bytes) as u32,
-        }
+        let Block { threads, shared } = self.block_in(setting, triple);
+        Geometry { grid: (grid.0 as u32, grid.1 as u32), block: threads as u32, shared: shared as u32 }
     }
 
     /// The arguments of the path's kernel, as its file declares them.
@@ -207,14 +256,13 @@ impl Own {
         use Argument::{Address, Map, Number};
         let (down, across) = self.tiles(shape);
         let number = |n: usize| Number(n as i32);
-        let Extents { rows_a, rows_b, pitch, rows_c, pitch_c } = extents;
+        let Extents { rows_a, rows_b, pitch, apart, rows_c, pitch_c } = extents;
+        let row_c = Matrix::row_bytes(triple.c, pitch_c);
         let mut arguments = match self.path {
             Path::Wgmma => vec![
-                Map(mapped(set.a.address(), rows_a, pitch, self.tile.m)?),
-                Map(mapped(set.b.address(), rows_b, pitch, self.tile.n / self.tile.cluster)?),
-                Address(c),
-                number(rows_c),
-                number(pitch_c),
+                Map(mapped(set.a.address(), rows_a, (pitch, apart), self.tile.m)?),
+                Map(mapped(set.b.address(), rows_b, (pitch, apart), self.tile.n / self.tile.cluster)?),
+                Map(mapped(c, rows_c, (row_c, row_c), 16)?),
                 number(pitch / SLAB),
                 number(down),
                 number(across),
@@ -224,7 +272,7 @@ impl Own {
                 Address(set.b.address()),
                 Address(c),
                 number(rows_c),
-                number(pitch),
+                number(apart),
                 number(pitch_c),
                 number(down),
                 number(across),
@@ -235,7 +283,7 @@ impl Own {
                 Address(c),
                 number(shape.m),
                 number(shape.n),
-                number(extents.depth(triple)),
+                number(apart * 8 / triple.a.bits() as usize),
                 number(pitch_c),
             ],
         };

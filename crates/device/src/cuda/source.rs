@@ -24,9 +24,10 @@ const WGMMA_CEILING: &str = include_str!("kernels/wgmma_ceiling.cu");
 pub(super) const COPY_ENGINE: &str = include_str!("kernels/copy_engine.cu");
 const EPILOGUE: &str = include_str!("kernels/epilogue.cu");
 const WGMMA_UNIT: &str = include_str!("kernels/wgmma_unit.cu");
+const DEQUANTISE: &str = include_str!("kernels/dequantise.cu");
 
 /// Every kernel file of CUDA C++, for the hash in provenance.
-pub const FILES: [&str; 17] = [
+pub const FILES: [&str; 19] = [
     ELEMENTS,
     EPILOGUE,
     SCALAR,
@@ -38,12 +39,14 @@ pub const FILES: [&str; 17] = [
     WGMMA,
     WGMMA_CEILING,
     WGMMA_UNIT,
+    DEQUANTISE,
     COPY_ENGINE,
     attention_source::ATTENTION_SOFTMAX,
     attention_source::ATTENTION_TILED,
     attention_source::ATTENTION_MMA_SYNC,
     attention_source::ATTENTION_WGMMA,
     attention_source::ATTENTION_WEIGHTS,
+    super::placed::FILE,
 ];
 
 /// Entry of a product's kernel.
@@ -68,6 +71,11 @@ pub struct Source {
 
 /// Bytes of shared memory that barriers and alignment take beside the stages of `wgmma`.
 pub const WGMMA_RESERVED: usize = 1024 + 256;
+
+/// The same with two places of 16 rows of 128 bytes for the results of every warp that multiplies.
+fn wgmma_reserved(tile: Tile) -> usize {
+    WGMMA_RESERVED + wgmma_workers(tile) * 4 * 2 * 16 * SLAB
+}
 
 /// What the kernel that multiplies does to its sums before it stores them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,9 +120,31 @@ pub fn activate(activation: Activation) -> Source {
     Source { name: activation.to_string(), text, entry: ACTIVATE_ENTRY, targets: Declared::From(Target(75)) }
 }
 
-/// Whether products of a path and triple can have an epilogue: those of the matrix instructions into f32.
+/// Entry of the kernel that multiplies elements by their scales.
+pub const DEQUANTISE_ENTRY: &str = "dequantise";
+
+/// The kernel that makes bf16 of a block-scaled operand; `None` for other formats.
+pub fn dequantise(format: Format) -> Option<Source> {
+    let groups = format.scale_groups()?;
+    let sizes = defines(&[("ELEMENT_BITS", groups.element.bits() as usize), ("GROUP", groups.size)]);
+    let scales = if groups.scale == Format::Ue4m3 { "#define SCALES_UE4M3\n" } else { "" };
+    let text = join(&[&sizes, scales, DEQUANTISE]);
+    let name = format!("{format} to bf16");
+    Some(Source { name, text, entry: DEQUANTISE_ENTRY, targets: Declared::From(Target(75)) })
+}
+
+/// The triple that the instructions of a path meet: block-scaled operands have become bf16, which holds every product of element and
+/// scale.
+pub fn multiplied(triple: Triple) -> Triple {
+    let met = |format: Format| if format.scale_groups().is_some() { Format::Bf16 } else { format };
+    Triple { a: met(triple.a), b: met(triple.b), ..triple }
+}
+
+/// Whether products of a path and triple can have an epilogue: those of the matrix instructions into f32, whose operands no kernel
+/// converts first.
 pub fn finishes(path: Path, triple: Triple) -> bool {
-    matches!(path, Path::MmaSync | Path::Wgmma | Path::CublasLt) && triple.c == Format::F32
+    let matrix = matches!(path, Path::MmaSync | Path::Wgmma | Path::CublasLt);
+    matrix && triple.c == Format::F32 && multiplied(triple) == triple
 }
 
 /// A product; `shared_bytes` is what a block may take of shared memory.
@@ -130,6 +160,7 @@ pub fn gemm(path: Path, triple: Triple, tile: Tile, shared_bytes: usize, finish:
     if finish != Finish::Plain && !finishes(path, triple) {
         return Err(format!("no kernel of path {path} adds a bias to {triple}"));
     }
+    let triple = multiplied(triple);
     let sizes = [("TILE_M", tile.m), ("TILE_N", tile.n)];
     let source = |text, targets| Ok(Source { name: name.clone(), text, entry: GEMM_ENTRY, targets });
     match path {
@@ -156,12 +187,13 @@ pub fn gemm(path: Path, triple: Triple, tile: Tile, shared_bytes: usize, finish:
         }
         Path::Wgmma => {
             let instruction = wgmma(triple, tile.n)?;
+            let stages = enough_stages(stages(tile, shared_bytes, wgmma_reserved(tile), 6), &name)?;
             let more = [
                 ("WORKERS", wgmma_workers(tile)),
                 ("TURNS", usize::from(tile.turns)),
                 ("CLUSTER", tile.cluster),
                 ("GROUP", 16 / tile.cluster),
-                ("STAGES", enough_stages(stages(tile, shared_bytes, WGMMA_RESERVED, 6), &name)?),
+                ("STAGES", stages),
             ];
             let text = [
                 &defines(&sizes),
@@ -184,7 +216,7 @@ pub fn gemm_shared(path: Path, tile: Tile, shared_bytes: usize) -> usize {
     let stage = (tile.m + tile.n) * SLAB;
     match path {
         Path::MmaSync => stages(tile, shared_bytes, 0, MMA_SYNC_STAGES) * stage,
-        Path::Wgmma => stages(tile, shared_bytes, WGMMA_RESERVED, 6) * stage + WGMMA_RESERVED,
+        Path::Wgmma => stages(tile, shared_bytes, wgmma_reserved(tile), 6) * stage + wgmma_reserved(tile),
         Path::Scalar | Path::Tiled | Path::CublasLt => 0,
     }
 }
@@ -227,6 +259,7 @@ fn doubles(triple: Triple) -> &'static str {
 /// # Errors
 /// Why there is no such kernel.
 pub fn ceiling(path: Path, triple: Triple, chains: usize, n: usize, groups: usize) -> Result<Source, String> {
+    let triple = multiplied(triple);
     let one = triple.a.encode(1.0, Rounding::NearestEven, Overflow::Saturate);
     let more = [("CHAINS", chains)];
     let (text, targets) = match path {
@@ -401,6 +434,9 @@ pub(super) fn join(parts: &[&str]) -> String {
 pub fn conversion(path: Path, triple: Triple) -> String {
     let narrow = !matches!(triple.a, Format::F64 | Format::F32) && triple.c == Format::F32;
     match path {
+        _ if multiplied(triple) != triple => {
+            format!("a kernel before it makes bf16 of {} elements and scales, in every repetition", triple.a)
+        }
         Path::Scalar | Path::Tiled if narrow => {
             format!("{} becomes f32 in the kernel before it is multiplied", ptx_type(triple.a))
         }

@@ -1,6 +1,7 @@
 //! How many operations a multiprocessor and cycle does NVIDIA state for a path?
 
 use super::path::Path;
+use super::source::multiplied;
 use super::target::Target;
 use crate::contract::Stated;
 use rigel_numerics::{Format, Triple};
@@ -8,8 +9,10 @@ use rigel_numerics::{Format, Triple};
 /// The stated limit of a path and triple on a device of this target; `None` where Rigel cites no document for it.
 ///
 /// Sources are tables of peak rates at a stated clock, divided by multiprocessors and clock; rates of tensor instructions are stated
-/// for the device, not for one of its instructions, so `mma.sync` and `wgmma` share them.
+/// for the device, not for one of its instructions, so `mma.sync` and `wgmma` share them. Operands that are converted first have the
+/// limit of what they become.
 pub fn stated(target: Target, path: Path, triple: Triple) -> Option<Stated> {
+    let triple = multiplied(triple);
     let (per_cycle, source) = match target {
         Target(90) => (
             hopper(path, triple)?,
@@ -63,6 +66,7 @@ fn without_tensor_instructions(triple: Triple) -> Option<f64> {
 
 /// Operations a multiprocessor and cycle to the order of magnitude, for durations of loops and estimates; never reported.
 pub fn roughly(path: Path, triple: Triple) -> f64 {
+    let triple = multiplied(triple);
     let tensor = hopper(Path::Wgmma, triple).unwrap_or(256.0);
     match path {
         Path::Scalar | Path::Tiled => without_tensor_instructions(triple).unwrap_or(128.0),

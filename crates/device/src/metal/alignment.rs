@@ -43,12 +43,10 @@ const SHAPE: Shape = Shape { m: 32, n: 24, k: 24 };
 /// That nothing compiles, or that even the widest distance gives no product.
 pub fn sweep(gpu: &mut dyn Gpu, path: Path, types: Types) -> Result<Vec<(usize, Outcome)>, String> {
     let bytes = |e: super::element::Element| e.bits() as usize / 8;
-    let formats = (types.left.format(), types.right.format(), types.dest.format());
-    let (Some(a), Some(b), Some(c), true) =
-        (formats.0, formats.1, formats.2, bytes(types.left) > 0 && bytes(types.right) > 0)
-    else {
+    if bytes(types.left) == 0 || bytes(types.right) == 0 {
         return Err("the sweep needs elements of whole bytes".into());
-    };
+    }
+    let [a, b, c] = [types.left, types.right, types.dest].map(super::element::Element::format);
     let operation = Operation { scope: Scope::SimdGroups(1), ..Operation::new(types, 32, 32) };
     let product = Product { path, operation, shape: SHAPE };
     let (kernel, entry) = product.kernel()?;
@@ -89,19 +87,19 @@ pub fn sweep(gpu: &mut dyn Gpu, path: Path, types: Types) -> Result<Vec<(usize, 
     Ok(seen.iter().map(|(stride, outcome)| (*stride, judge(outcome))).collect())
 }
 
-/// Whole numbers from 0 to 3 that differ from row to row and from column to column.
-fn numbers(format: Format, rows: usize, cols: usize, factor: usize) -> Matrix {
+/// Whole numbers from 0 to 4 that differ from row to row and from column to column, and at every distance that is a power of two.
+pub(super) fn numbers(format: Format, rows: usize, cols: usize, factor: usize) -> Matrix {
     let mut x = Matrix::zeroed(format, rows, cols);
     for r in 0..rows {
         for c in 0..cols {
-            let value = ((r * factor + c * 7 + r * c) % 4) as f64;
+            let value = ((r * factor + c * 7 + r * c) % 5) as f64;
             x.set(r, c, format.encode(value, Rounding::NearestEven, Overflow::Ieee));
         }
     }
     x
 }
 
-fn product_of(a: &Matrix, b: &Matrix, format: Format) -> Matrix {
+pub(super) fn product_of(a: &Matrix, b: &Matrix, format: Format) -> Matrix {
     let mut c = Matrix::zeroed(format, a.rows, b.cols);
     for r in 0..a.rows {
         for col in 0..b.cols {

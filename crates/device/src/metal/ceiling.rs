@@ -243,8 +243,7 @@ fn compiled(gpu: &mut dyn Gpu, repeated: Repeated, chains: u32) -> Result<(Libra
 
 /// A matrix of one value.
 fn full(element: Element, rows: usize, cols: usize, value: f64) -> Matrix {
-    // Unsigned 2-bit integers are no format of the study; 1 has the same code in both.
-    let format = element.format().unwrap_or(Format::I2);
+    let format = element.format();
     let mut x = Matrix::zeroed(format, rows, cols);
     let code = format.encode(value, Rounding::NearestEven, Overflow::Saturate);
     for row in 0..rows {
@@ -287,7 +286,7 @@ impl<G: Gpu> Ceiling for Loop<G> {
     fn check(&self) -> Result<(), String> {
         let out = self.out.ok_or("the loop has not run")?;
         let bytes = self.gpu.borrow_mut().read(out).map_err(|e| e.to_string())?;
-        let format = self.repeated.sum().format().ok_or("its sums have no format")?;
+        let format = self.repeated.sum().format();
         let (threads, slots) = ((self.groups * self.threads) as usize, self.slots() as usize);
         let unwritten = (1_u64 << format.bits()) - 1;
         let sums = Matrix { bytes, ..Matrix::zeroed(format, threads * self.chains as usize, slots) };

@@ -1,18 +1,21 @@
 //! What does a GPU that speaks Metal offer through the device contract?
 
+use super::attention::{self, MetalAttention};
 use super::ceiling::{Loop, Repeated};
 use super::gemm::{self, MetalGemm};
-use super::gpu::Gpu;
+use super::gpu::{Gpu, Library};
 use super::level::{Language, Sdk};
 use super::product::{Path, Product, triple_of, types_of};
 use super::text::{Finish, Kernel};
 use super::triples::Types;
 use super::unit::{Instruction, MetalUnit};
-use super::{element::Element, probe};
+use super::{element::Element, placed, probe, toolchain};
+use crate::by::By;
 use crate::contract::*;
 use crate::unit::{Unit, UnitSpec};
 use rigel_numerics::epilogue::Activation;
-use rigel_numerics::{Shape, Triple};
+use rigel_numerics::placement::Placement;
+use rigel_numerics::{Shape, Time, Triple};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -45,6 +48,21 @@ impl<G: Gpu + 'static> MetalDevice<G> {
         let source = kernel.source(self.language(&kernel));
         let library = self.gpu.borrow_mut().compile(&source)?;
         Ok(MetalGemm::new(Rc::clone(&self.gpu), product, spec.triple, library, entry))
+    }
+
+    /// A product and its library and entry, compiled in this language whatever its kernel needs.
+    fn compiled_in(
+        &mut self,
+        spec: &GemmSpec,
+        language: Language,
+    ) -> Result<(Product, (Library, &'static str)), Refusal> {
+        let refused = |diagnostic| Refusal { rung: Rung::Compile, diagnostic };
+        let path =
+            Path::named(&spec.path).ok_or_else(|| refused(format!("backend metal has no path `{}`", spec.path)))?;
+        let product = Product::new(path, spec.triple, spec.shape, &spec.tile).map_err(refused)?;
+        let (kernel, entry) = product.kernel().map_err(refused)?;
+        let library = self.gpu.borrow_mut().compile(&kernel.source(language))?;
+        Ok((product, (library, entry)))
     }
 
     fn language(&self, kernel: &Kernel) -> Language {
@@ -129,19 +147,17 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
 
     fn offers(&self) -> Vec<Offer> {
         let sdk = self.gpu.borrow().sdk();
-        let offer = |(path, types): (Path, Types)| {
-            Some(Offer {
-                path: path.name().into(),
-                triple: triple_of(types)?,
-                advertised: advertised(path, types),
-                absent: absent(path, types, sdk),
-                rough_rate: ROUGH_RATE,
-                stated: None,
-                has_ceiling: Repeated::of(path, types).is_some(),
-                conversion: conversion(path, types).into(),
-            })
+        let offer = |(path, types): (Path, Types)| Offer {
+            path: path.name().into(),
+            triple: triple_of(types),
+            advertised: advertised(path, types),
+            absent: absent(path, types, sdk),
+            rough_rate: ROUGH_RATE,
+            stated: None,
+            has_ceiling: Repeated::of(path, types).is_some(),
+            conversion: conversion(path, types).into(),
         };
-        combinations().into_iter().filter_map(offer).collect()
+        combinations().into_iter().map(offer).collect()
     }
 
     fn tiles(&self, path: &str, _triple: Triple) -> Vec<String> {
@@ -187,6 +203,46 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
         Ok(Box::new(product.with(gemm::Epilogue { apart })))
     }
 
+    fn attention_tiles(&self, path: &str, triple: Triple, fused: bool) -> Vec<String> {
+        let tiles = Path::named(path).zip(types_of(triple)).map(|(path, types)| attention::tiles(path, types, fused));
+        tiles.unwrap_or_default().iter().map(|tile| (*tile).to_owned()).collect()
+    }
+
+    fn compile_attention(&mut self, spec: &GemmSpec, fused: bool) -> Result<Box<dyn Gemm>, Refusal> {
+        let GemmSpec { triple, shape, tile, .. } = spec;
+        let path = Path::named(&spec.path).ok_or_else(|| Refusal {
+            rung: Rung::Compile,
+            diagnostic: format!("backend metal has no path `{}`", spec.path),
+        })?;
+        Ok(Box::new(MetalAttention::new(&self.gpu, path, *triple, *shape, tile, fused)?))
+    }
+
+    fn placed_tiles(&self, path: &str, triple: Triple) -> Vec<String> {
+        Path::named(path).map_or(Vec::new(), |path| placed::tiles(path, triple))
+    }
+
+    fn compile_placed(&mut self, spec: &GemmSpec, placement: Placement) -> Result<Box<dyn Gemm>, Refusal> {
+        let language = self.gpu.borrow().sdk().map_or(Language::V3_2, Sdk::language);
+        let (product, compiled) = self.compiled_in(spec, language)?;
+        Ok(Box::new(placed::PlacedGemm::new(Rc::clone(&self.gpu), product, spec.triple, compiled, placement)?))
+    }
+
+    fn toolchains(&self, path: &str, triple: Triple) -> Vec<String> {
+        let has = Path::named(path).zip(types_of(triple)).is_some();
+        if has { toolchain::all() } else { Vec::new() }
+    }
+
+    fn compile_by(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal> {
+        let refused = |diagnostic| Refusal { rung: Rung::Compile, diagnostic };
+        let language = toolchain::named(&spec.tile).map_err(refused)?;
+        let tiles = Path::named(&spec.path).map_or(&[][..], Path::tiles);
+        let tile = tiles.last().map(|tile| (*tile).to_owned()).unwrap_or_default();
+        let (product, (library, entry)) = self.compiled_in(&GemmSpec { tile, ..spec.clone() }, language)?;
+        let gemm = MetalGemm::new(Rc::clone(&self.gpu), product, spec.triple, library, entry);
+        let took = toolchain::took(&mut *self.gpu.borrow_mut(), language);
+        Ok(Box::new(By::new(Box::new(gemm), took)))
+    }
+
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal> {
         let refused = |diagnostic| Refusal { rung: Rung::Compile, diagnostic };
         let repeated = Path::named(&spec.path).zip(types_of(spec.triple)).and_then(|(p, t)| Repeated::of(p, t));
@@ -197,7 +253,7 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
 
     fn units(&self) -> Vec<UnitSpec> {
         let sdk = self.gpu.borrow().sdk().unwrap_or(Sdk::V26_1);
-        Instruction::all(sdk).iter().filter_map(|i| i.spec(i.share(sdk))).collect()
+        Instruction::all(sdk).iter().map(|i| i.spec(i.share(sdk))).collect()
     }
 
     fn unit(&mut self, name: &str) -> Result<Box<dyn Unit>, Absent> {
@@ -209,12 +265,20 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
         Ok(Box::new(MetalUnit::new(&self.gpu, instruction)?))
     }
 
-    fn rules(&mut self, libraries: &[std::path::PathBuf]) -> Vec<RuleAnswer> {
-        super::rules::rules(&mut *self.gpu.borrow_mut(), libraries)
+    fn has_rules(&self) -> bool {
+        true
+    }
+
+    fn rules(&mut self, libraries: &[std::path::PathBuf], say: &mut dyn FnMut(RuleAnswer)) {
+        super::rules::rules(&mut *self.gpu.borrow_mut(), libraries, say);
     }
 
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>) {
         self.gpu.borrow_mut().meters()
+    }
+
+    fn idle(&mut self, time: Time) {
+        self.gpu.borrow_mut().idle(time);
     }
 
     fn health(&mut self) -> Result<(), String> {

@@ -18,6 +18,8 @@ pub enum Meaning {
     UnlistedTypes,
     /// The shape breaks a rule of the vendor's header.
     Shape,
+    /// Operands of other types than the destination was made for.
+    Operands,
     /// A name of a type is not there.
     UnknownType,
     /// No overload is left: a candidate was ignored.
@@ -29,7 +31,7 @@ pub enum Meaning {
 }
 
 /// Words that were seen, and what they mean; the first that stands in a text decides.
-const WORDS: [(&str, Meaning); 11] = [
+const WORDS: [(&str, Meaning); 12] = [
     ("is not supported on this OS", Meaning::LanguageNotHere),
     ("missing Metal Toolchain", Meaning::NoToolchain),
     ("unable to find utility \"metal\"", Meaning::NoToolchain),
@@ -38,6 +40,7 @@ const WORDS: [(&str, Meaning); 11] = [
     ("Unsupported type", Meaning::UnlistedTypes),
     ("must be a multiple of", Meaning::Shape),
     ("must be dynamic", Meaning::Shape),
+    ("must match cooperative tensor types", Meaning::Operands),
     ("unknown type name", Meaning::UnknownType),
     ("candidate template ignored", Meaning::NoCandidate),
     ("no matching", Meaning::NoCandidate),
@@ -57,6 +60,7 @@ impl Meaning {
             Meaning::NoHeader => "no header",
             Meaning::UnlistedTypes => "unlisted types",
             Meaning::Shape => "shape",
+            Meaning::Operands => "operand types",
             Meaning::UnknownType => "unknown type",
             Meaning::NoCandidate => "no candidate",
             Meaning::NoToolchain => "no toolchain",

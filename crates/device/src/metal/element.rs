@@ -85,9 +85,9 @@ impl Element {
         matches!(self, Int8 | Uint8 | Int32 | Int4 | Uint4 | Int2 | Uint2)
     }
 
-    /// The number format; `None` for unsigned 2-bit integers, which the study's formats lack.
-    pub const fn format(self) -> Option<Format> {
-        Some(match self {
+    /// The number format.
+    pub const fn format(self) -> Format {
+        match self {
             Float => Format::F32,
             Half => Format::F16,
             Bfloat => Format::Bf16,
@@ -97,16 +97,16 @@ impl Element {
             Int4 => Format::I4,
             Uint4 => Format::U4,
             Int2 => Format::I2,
-            Uint2 => return None,
+            Uint2 => Format::U2,
             E2m1 => Format::E2m1,
             E4m3 => Format::E4m3,
             E5m2 => Format::E5m2,
-        })
+        }
     }
 
     /// The element type of a number format, where there is one.
     pub fn of(format: Format) -> Option<Element> {
-        Element::ALL.into_iter().find(|e| e.format() == Some(format))
+        Element::ALL.into_iter().find(|e| e.format() == format)
     }
 
     /// Raw value of `MTLTensorDataType` (26.4 brought the 4-bit integers, 27.0 the other format types).

@@ -119,6 +119,10 @@ pub trait Gpu {
     fn launch(&mut self, launch: &Launch, repeats: u32) -> Result<Time, Fault> {
         self.chain(std::slice::from_ref(launch), repeats)
     }
+    /// Lets time pass while nothing runs. A virtual clock is set forward instead.
+    fn idle(&mut self, time: Time) {
+        std::thread::sleep(std::time::Duration::from_nanos(time.0 / 1000));
+    }
     /// Meters that exist, and those that do not.
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>);
 }

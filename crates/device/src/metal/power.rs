@@ -57,8 +57,8 @@ pub enum Unavailable {
     },
     /// It is there and does not move.
     #[error(
-        "channel `{channel}` has not moved for {seconds} s: from macOS 27 on these counters are frozen for programs without \
-         Apple's entitlement; powermetrics shows them to an administrator"
+        "channel `{channel}` has not moved for {seconds} s: nothing drew from it, or it is frozen, as from macOS 27 on for programs \
+         without Apple's entitlement; powermetrics shows it to an administrator (RIGEL_POWERMETRICS)"
     )]
     Frozen {
         /// The channel.
@@ -150,6 +150,11 @@ impl Counter {
             return Err(Unavailable::Frozen { channel: self.name.clone(), seconds });
         }
         Ok(count.saturating_sub(self.first) as f64 * self.joules)
+    }
+
+    /// Whether a standing count can be told from a frozen one: it moved since it was followed, or stands still when nothing draws.
+    pub fn has_told(&self) -> bool {
+        !is_batched(&self.name) || !self.periods.is_empty()
     }
 
     /// The median time between movements that were seen: the cadence of publication, not shorter than that of reading.

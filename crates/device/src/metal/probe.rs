@@ -6,7 +6,7 @@ use super::level::Language;
 use super::product::whole;
 use super::text::Kernel;
 use crate::contract::Fault;
-use rigel_numerics::{Format, Matrix};
+use rigel_numerics::{Format, Overflow, Rounding};
 
 /// What a text was compiled as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,26 +56,15 @@ pub const SLICE_MODULUS: u32 = 2039;
 /// # Errors
 /// What the compiler or the device says.
 pub fn slice(gpu: &mut dyn Gpu, (columns, rows): (u32, u32), (column, row): (u32, u32)) -> Result<SliceSeen, String> {
-    let mut data = Matrix::zeroed(Format::F16, 1, (columns * rows) as usize);
-    for i in 0..data.cols {
-        let code = Format::F16.encode(
-            (i as u32 % SLICE_MODULUS).into(),
-            rigel_numerics::Rounding::NearestEven,
-            rigel_numerics::Overflow::Ieee,
-        );
-        data.set(0, i, code);
-    }
+    let data = counted(columns as usize * rows as usize);
     let cut: Vec<u8> = [columns, rows, column, row].iter().flat_map(|w| w.to_le_bytes()).collect();
     let answer = (|| {
         let kernel = Kernel::Slices(Element::Half);
         let library = gpu.compile(&kernel.source(kernel.language())).map_err(|e| e.to_string())?;
         let pipeline = gpu.pipeline(library, "slices").map_err(|e| e.to_string())?;
         let text = |e: Fault| e.to_string();
-        let buffers = [
-            gpu.buffer(&data.bytes).map_err(text)?,
-            gpu.buffer(&[0; 8]).map_err(text)?,
-            gpu.buffer(&[0; 2]).map_err(text)?,
-        ];
+        let buffers =
+            [gpu.buffer(&data).map_err(text)?, gpu.buffer(&[0; 8]).map_err(text)?, gpu.buffer(&[0; 2]).map_err(text)?];
         let mut bindings: Vec<(u32, Binding)> = (0..).zip(buffers.map(whole)).collect();
         bindings.push((3, Binding::Bytes(cut)));
         let run = gpu.launch(&Launch { pipeline, groups: [1, 1, 1], threads: 1, bindings }, 1);
@@ -86,6 +75,15 @@ pub fn slice(gpu: &mut dyn Gpu, (columns, rows): (u32, u32), (column, row): (u32
     let word = |i: usize| u32::from_le_bytes([answer.0[i], answer.0[i + 1], answer.0[i + 2], answer.0[i + 3]]);
     let begins_at = Format::F16.decode(u64::from(u16::from_le_bytes([answer.1[0], answer.1[1]]))) as u32;
     Ok(SliceSeen { extents: (word(0), word(4)), begins_at })
+}
+
+/// So many elements of half precision that count up to the modulus again and again.
+fn counted(elements: usize) -> Vec<u8> {
+    let code = |i: u32| Format::F16.encode(i.into(), Rounding::NearestEven, Overflow::Ieee) as u16;
+    let cycle: Vec<u8> = (0..SLICE_MODULUS).flat_map(|i| code(i).to_le_bytes()).collect();
+    let mut data = cycle.repeat(2 * elements / cycle.len() + 1);
+    data.truncate(2 * elements);
+    data
 }
 
 /// The words that a kernel of one thread writes into buffer 0.

@@ -186,9 +186,7 @@ pub fn types_of(triple: Triple) -> Option<Types> {
     Some(Types::new(Element::of(triple.a)?, Element::of(triple.b)?, Element::of(triple.c)?))
 }
 
-/// The type triple of element types, where the study's formats have them and integers do not meet floats.
-pub fn triple_of(types: Types) -> Option<Triple> {
-    let triple = Triple::new(types.left.format()?, types.right.format()?, types.dest.format()?);
-    let whole = [triple.a, triple.b, triple.c].map(|f| f.is_integer());
-    (whole == [true; 3] || whole == [false; 3]).then_some(triple)
+/// The type triple of element types.
+pub const fn triple_of(types: Types) -> Triple {
+    Triple::new(types.left.format(), types.right.format(), types.dest.format())
 }

@@ -1,8 +1,9 @@
 //! Which rules does a GPU follow that no product shows?
 //!
-//! Language versions asked for at run time and what took effect, libraries compiled elsewhere, what becomes of a destination's old
-//! content, what a slice is, and which distances between rows tensors take. Each question is asked by itself, so that a refusal
-//! of one is an answer and hides no other.
+//! Language versions asked for at run time and what took effect, libraries compiled elsewhere, small mistakes that a compiler should
+//! refuse, what becomes of a destination's old content, what a slice is near and far from the base, whether tails of k read what lies
+//! behind, and which distances between rows tensors take. Each question is asked by itself, so that a refusal of one is an answer and
+//! hides no other, and each answer is told before the next question, so that a process that dies loses one.
 
 use super::alignment::{Outcome, STRIDES, sweep};
 use super::diagnostic::Meaning;
@@ -13,6 +14,8 @@ use super::modes::semantics;
 use super::operation::Mode;
 use super::probe::{self, Effective};
 use super::product::Path;
+use super::tails::{ASKED, tail};
+use super::traps::{Trap, spring};
 use super::triples::Types;
 use crate::contract::RuleAnswer;
 use std::path::PathBuf;
@@ -25,28 +28,40 @@ const SWEPT: [Types; 4] = [
     Types::new(Int8, Int8, Int32),
 ];
 
-/// Extents of the tensor that slices are cut from, and where they begin.
-const WHOLE: (u32, u32) = (64, 48);
-const ORIGIN: (u32, u32) = (24, 16);
+/// Extents of the tensors that slices are cut from, and where these begin: near the base, a quarter of a MiB behind it, and 2 GiB.
+const SLICES: [[(u32, u32); 2]; 3] = [[(64, 48), (24, 16)], [(4096, 62), (0, 60)], [(32_768, 32_770), (0, 32_769)]];
 
-/// Asks every question.
-pub fn rules(gpu: &mut dyn Gpu, libraries: &[PathBuf]) -> Vec<RuleAnswer> {
-    let mut answers: Vec<RuleAnswer> = Language::LADDER
-        .into_iter()
-        .map(|language| versions("language", language.to_string(), probe::versions(gpu, language)))
-        .collect();
+/// Bytes from which on a tensor of the slices is made only where memory is at least four times as large.
+const LARGE: u64 = 1 << 30;
+
+/// Asks every question and tells each answer.
+pub fn rules(gpu: &mut dyn Gpu, libraries: &[PathBuf], say: &mut dyn FnMut(RuleAnswer)) {
+    for language in Language::LADDER {
+        say(versions("language", language.to_string(), probe::versions(gpu, language)));
+    }
     for file in libraries {
         let loaded = gpu.load(file).map_err(|e| e.to_string());
         let told = loaded.and_then(|library| probe::effective(gpu, library));
-        answers.push(versions("library", file.display().to_string(), told));
+        say(versions("library", file.display().to_string(), told));
     }
-    if gpu.sdk().is_some() {
-        answers.extend([Mode::Multiply, Mode::MultiplyAccumulate].into_iter().flat_map(|mode| modes(gpu, mode)));
-        answers.push(slices(gpu));
-        let kinds = [(Path::Inline, "made by the kernel"), (Path::Handle, "made by the host")];
-        answers.extend(kinds.into_iter().flat_map(|(path, kind)| distances(gpu, path, kind)));
+    if gpu.sdk().is_none() {
+        return;
     }
-    answers
+    for trap in Trap::ALL {
+        say(mistake(gpu, trap));
+    }
+    for mode in [Mode::Multiply, Mode::MultiplyAccumulate] {
+        modes(gpu, mode).into_iter().for_each(&mut *say);
+    }
+    for [whole, origin] in SLICES {
+        say(slices(gpu, whole, origin));
+    }
+    for (k, step) in ASKED {
+        say(tails(gpu, k, step));
+    }
+    for (path, kind) in [(Path::Inline, "made by the kernel"), (Path::Handle, "made by the host")] {
+        distances(gpu, path, kind).into_iter().for_each(&mut *say);
+    }
 }
 
 fn answer(rule: &str, asked: String, answer: String) -> RuleAnswer {
@@ -80,20 +95,43 @@ fn modes(gpu: &mut dyn Gpu, mode: Mode) -> Vec<RuleAnswer> {
     }
 }
 
-fn slices(gpu: &mut dyn Gpu) -> RuleAnswer {
-    let ((columns, rows), (column, row)) = (WHOLE, ORIGIN);
-    let asked = format!("a slice of {columns} x {rows} elements at ({column}, {row})");
-    match probe::slice(gpu, WHOLE, ORIGIN) {
+fn mistake(gpu: &mut dyn Gpu, trap: Trap) -> RuleAnswer {
+    let asked = format!("{}; the edit: {}", trap.mistake(), trap.edit());
+    match spring(gpu, trap) {
+        Err(why) => answer("trap", asked, format!("not tried: {why}")),
+        Ok(sprung) => RuleAnswer { words: sprung.words.clone(), ..answer("trap", asked, sprung.to_string()) },
+    }
+}
+
+fn tails(gpu: &mut dyn Gpu, k: usize, step: u32) -> RuleAnswer {
+    let how = if step == 0 { "at once".to_owned() } else { format!("in steps of {step}") };
+    let asked = format!("k = {k} {how}, NaN behind both operands");
+    match tail(gpu, Path::Inline, k, step) {
+        Err(words) => refusal("tail of k", asked, words),
+        Ok(seen) => answer("tail of k", asked, seen.to_string()),
+    }
+}
+
+fn slices(gpu: &mut dyn Gpu, whole: (u32, u32), origin: (u32, u32)) -> RuleAnswer {
+    let ((columns, rows), (column, row)) = (whole, origin);
+    let begins = 2 * (u64::from(row) * u64::from(columns) + u64::from(column));
+    let asked = format!("a slice of {columns} x {rows} elements at ({column}, {row}), {begins} bytes behind the base");
+    let (bytes, memory) = (2 * u64::from(columns) * u64::from(rows), gpu.describe().memory_bytes);
+    if bytes > LARGE && memory < 4 * bytes {
+        let why = format!("not tried: the tensor has {bytes} bytes, more than a quarter of the memory");
+        return answer("slice", asked, why);
+    }
+    match probe::slice(gpu, whole, origin) {
         Err(words) => refusal("slice", asked, words),
         Ok(seen) => {
             let begins = match seen.begins_at {
-                0 => "begins where the whole does".to_owned(),
                 at if at == (row * columns + column) % probe::SLICE_MODULUS => "begins at its origin".to_owned(),
+                0 => "begins where the whole does".to_owned(),
                 at => format!("begins at element {at}"),
             };
             let (wide, high) = seen.extents;
             let extents = match seen.extents {
-                extents if extents == WHOLE => "reports the extents of the whole".to_owned(),
+                extents if extents == whole => "reports the extents of the whole".to_owned(),
                 extents if extents == (columns - column, rows - row) => "reports what remains".to_owned(),
                 _ => format!("reports {wide} x {high}"),
             };

@@ -6,6 +6,7 @@
 use super::element::Element;
 use super::level::{Language, Sdk};
 use super::operation::{Mode, Operation, Scope};
+use super::traps::Trap;
 use super::triples::Types;
 use std::fmt::Write;
 
@@ -117,6 +118,8 @@ pub enum Kernel {
     Gelu(Element),
     /// What a slice is: `slices`.
     Slices(Element),
+    /// A small mistake, or its mended form: `trap`.
+    Trap(Trap, bool),
     /// Language version and oldest system: `versions`.
     Versions,
 }
@@ -143,7 +146,7 @@ pub struct Source {
 }
 
 /// Every kernel file, by name.
-pub const FILES: [(&str, &str); 16] = [
+pub const FILES: [(&str, &str); 17] = [
     ("roofline.metal", include_str!("kernels/roofline.metal")),
     ("ceiling_simdgroup.metal", include_str!("kernels/ceiling_simdgroup.metal")),
     ("ceiling_matmul2d.metal", include_str!("kernels/ceiling_matmul2d.metal")),
@@ -159,6 +162,7 @@ pub const FILES: [(&str, &str); 16] = [
     ("attention_matmul2d.metal", include_str!("kernels/attention_matmul2d.metal")),
     ("softmax.metal", include_str!("kernels/softmax.metal")),
     ("slices.metal", include_str!("kernels/slices.metal")),
+    ("traps.metal", include_str!("kernels/traps.metal")),
     ("versions.metal", include_str!("kernels/versions.metal")),
 ];
 
@@ -187,6 +191,7 @@ impl Kernel {
             Kernel::AttentionMatmul2d { .. } => "attention_matmul2d.metal",
             Kernel::Softmax(..) => "softmax.metal",
             Kernel::Slices(..) => "slices.metal",
+            Kernel::Trap(..) => "traps.metal",
             Kernel::Versions => "versions.metal",
         }
     }
@@ -208,6 +213,7 @@ impl Kernel {
             | Kernel::UnitMatmul2d(operation, _)
             | Kernel::Layout(operation, _)
             | Kernel::CeilingMatmul2d { operation, .. } => operation.types.language(),
+            Kernel::Trap(trap, _) => trap.language(),
             Kernel::Slices(_) | Kernel::AttentionMatmul2d { .. } => Language::V4_0,
             _ => Language::V3_1,
         }
@@ -272,6 +278,12 @@ impl Kernel {
             Kernel::Softmax(element) => c.set("INPUT", element.spelled()),
             Kernel::Gelu(element) => c.set("DEST", element.spelled()),
             Kernel::Slices(element) => c.set("LEFT", element.spelled()),
+            Kernel::Trap(trap, is_mended) => {
+                for known in Trap::ALL {
+                    c.set(known.constant(), u8::from(known == trap));
+                }
+                c.set("EDIT", u8::from(is_mended));
+            }
             Kernel::Versions => {}
         }
         c.0

@@ -61,7 +61,7 @@ impl Instruction {
     /// Its name as a unit; relaxed precision and transposed operands show in it.
     pub fn name(&self) -> String {
         let Types { left, right, dest } = self.types();
-        let types = [left, right, dest].map(|e| e.format().map_or(e.spelled(), |f| f.name())).join(".");
+        let types = [left, right, dest].map(|e| e.format().name()).join(".");
         match self {
             Instruction::Matmul2d(o) => {
                 let Shape { m, n, k } = self.shape();
@@ -73,12 +73,12 @@ impl Instruction {
         }
     }
 
-    /// Every unit of a header's table that has a type triple.
+    /// Every unit of a header's table. Where integers meet a floating sum there is none yet: no arithmetic model takes such operands.
     pub fn all(sdk: Sdk) -> Vec<Instruction> {
         use super::element::Element::*;
         let simd = [(Half, Float), (Half, Half), (Bfloat, Float), (Bfloat, Bfloat), (Float, Float)];
         let simd = simd.map(|(x, d)| Instruction::SimdGroup(Types::new(x, x, d)));
-        let listed = Types::listed().filter(|(since, types)| *since <= sdk && triple_of(*types).is_some());
+        let listed = Types::listed().filter(|(since, types)| *since <= sdk && !triple_of(*types).is_mixed());
         let tile = Shape::new(16, 32, 32);
         let relaxed = Types::new(Float, Float, Float);
         let relaxed = match Instruction::matmul2d(relaxed, tile) {
@@ -101,20 +101,20 @@ impl Instruction {
     }
 
     /// What it declares, with `slots` of a lane where they are known.
-    pub fn spec(&self, slots: Option<[usize; 3]>) -> Option<UnitSpec> {
+    pub fn spec(&self, slots: Option<[usize; 3]>) -> UnitSpec {
         let path = match self {
             Instruction::Matmul2d(_) => "matmul2d",
             Instruction::SimdGroup(_) => "simdgroup_matrix",
         };
-        Some(UnitSpec {
+        UnitSpec {
             name: self.name(),
             path: path.into(),
-            triple: triple_of(self.types())?,
+            triple: triple_of(self.types()),
             shape: self.shape(),
             scales: None,
             fragments: slots.map(|[a, b, c]| FragmentSpec { lanes: LANES, a, b, c }),
             source: "Metal Performance Primitives, matmul2d; Metal Shading Language, simdgroup_matrix".into(),
-        })
+        }
     }
 }
 
@@ -151,7 +151,7 @@ impl<G: Gpu> MetalUnit<G> {
             Some(_) => Some(device.pipeline(library, "unit_fragment").map_err(|e| absent(e.to_string()))?),
             None => None,
         };
-        let spec = instruction.spec(slots).ok_or_else(|| absent("its types are no type triple".into()))?;
+        let spec = instruction.spec(slots);
         Ok(MetalUnit { gpu: Rc::clone(gpu), spec, tile, fragment })
     }
 

@@ -1,15 +1,17 @@
 //! Is a planted truth possible, and if not, which key is wrong and what is allowed?
 
+use super::alignment::PlantedAlignment;
 use super::arithmetic::Arithmetic;
 use super::conversion::SimConversion;
 use super::fault::{Effect, PlantedFault, Wrong};
 use super::meter::{PlantedMeter, Reads};
 use super::noise::Noise;
 use super::states::{Law, States};
+use super::toolchain::PlantedToolchain;
 use super::truth::{PlantedPath, PlantedTriple, Truth};
 use super::unit::SimUnit;
 use super::unit_truth::PlantedUnit;
-use rigel_numerics::Megahertz;
+use rigel_numerics::{Megahertz, Triple};
 
 /// A text that is no planted truth.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -111,6 +113,10 @@ impl Truth {
             distinct("meter", self.meters.iter().map(|m| m.name.as_str()))?;
         }
         self.meters.iter().enumerate().try_for_each(|(i, m)| meter(&format!("meter[{i}]"), m))?;
+        self.toolchains.iter().enumerate().try_for_each(|(i, t)| self.toolchain(&format!("toolchain[{i}]"), t))?;
+        if !self.toolchains.is_empty() {
+            distinct("toolchain", self.toolchains.iter().map(|t| t.name.as_str()))?;
+        }
         if !self.units.is_empty() {
             distinct("unit", self.all_units().iter().map(|unit| unit.name.as_str()))?;
         }
@@ -120,6 +126,17 @@ impl Truth {
         }
         let mut conversions = self.conversions.iter().enumerate();
         conversions.try_for_each(|(i, c)| SimConversion::at(&format!("conversion[{i}]"), c).map(drop))
+    }
+
+    fn toolchain(&self, key: &str, toolchain: &PlantedToolchain) -> Checked {
+        if toolchain.name.contains(char::is_whitespace) {
+            return bad(format!("{key}.name"), format!("{:?}", toolchain.name), "a name without spaces");
+        }
+        toolchain.arithmetic.map_or(Ok(()), |own| arithmetic(&format!("{key}.arithmetic"), own))?;
+        self.fault(
+            key,
+            &alone(toolchain.path.clone(), toolchain.triple, toolchain.effect.clone().unwrap_or(Effect::Crash)),
+        )
     }
 
     fn fault(&self, key: &str, fault: &PlantedFault) -> Checked {
@@ -140,18 +157,35 @@ impl Truth {
         if fault.after > i64::MAX as u64 {
             return bad(format!("{key}.after"), fault.after, "0 to 2^63 - 1");
         }
-        match &fault.effect {
-            Effect::Wrong(Wrong::DroppedStep { step: 0 }) => bad(format!("{key}.effect.wrong.step"), 0, "at least 1"),
-            Effect::Wrong(Wrong::TileEdge { tile: 0 | 1 }) => {
-                bad(format!("{key}.effect.wrong.tile"), "below 2", "at least 2")
-            }
-            Effect::Wrong(Wrong::Unwritten { rows: 0 }) => bad(format!("{key}.effect.wrong.rows"), 0, "at least 1"),
-            Effect::Wrong(Wrong::Perturbed { by }) if *by == 0.0 || !by.is_finite() => {
-                bad(format!("{key}.effect.wrong.by"), by, "a finite number other than 0")
-            }
-            _ => Ok(()),
-        }
+        effect(&format!("{key}.effect"), &fault.effect)
     }
+}
+
+/// A fault of a path and triple that is no fault of a launch tile.
+fn alone(path: Option<String>, triple: Option<Triple>, effect: Effect) -> PlantedFault {
+    PlantedFault { path, triple, shape: None, tile: None, process: None, after: 0, effect }
+}
+
+fn effect(key: &str, effect: &Effect) -> Checked {
+    match effect {
+        Effect::Wrong(Wrong::DroppedStep { step: 0 }) => bad(format!("{key}.wrong.step"), 0, "at least 1"),
+        Effect::Wrong(Wrong::TileEdge { tile: 0 | 1 }) => bad(format!("{key}.wrong.tile"), "below 2", "at least 2"),
+        Effect::Wrong(Wrong::Unwritten { rows: 0 }) => bad(format!("{key}.wrong.rows"), 0, "at least 1"),
+        Effect::Wrong(Wrong::Perturbed { by }) if *by == 0.0 || !by.is_finite() => {
+            bad(format!("{key}.wrong.by"), by, "a finite number other than 0")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn alignment(key: &str, alignment: &PlantedAlignment) -> Checked {
+    for (name, bytes, least) in
+        [("demands", alignment.demands, 1), ("prefers", alignment.prefers, 1), ("aliases", alignment.aliases, 0)]
+    {
+        within(format!("{key}.{name}"), bytes as f64, f64::from(least), 65_536.0)?;
+    }
+    within(format!("{key}.factor"), alignment.factor, 1e-3, 1e3)?;
+    effect(&format!("{key}.shows"), &alignment.shows)
 }
 
 /// Whether a unit can be planted: whether it can be made.
@@ -241,6 +275,7 @@ fn triple(key: &str, t: &PlantedTriple) -> Checked {
         within(format!("{key}.attention.pass_rate"), attention.pass_rate, 1.0, MOST)?;
         within(format!("{key}.attention.fused_share"), attention.fused_share, 0.0, 1e3)?;
     }
+    t.alignment.as_ref().map_or(Ok(()), |own| alignment(&format!("{key}.alignment"), own))?;
     if let Some(stated) = &t.stated {
         within(
             format!("{key}.stated.operations_per_cycle_per_core"),

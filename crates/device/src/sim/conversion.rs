@@ -38,6 +38,11 @@ impl SimConversion {
             within(&format!("exceptions[{i}]"), code, from)?;
             within(&format!("exceptions[{i}]"), becomes, to)?;
         }
+        for (key, format) in [("from", from), ("to", to)] {
+            if format.scale_groups().is_some() {
+                return Err(refused(format!("{at}.{key}"), format, "a format without scale groups"));
+            }
+        }
         let has_nan = from.floating().is_some() && from.nan_code().is_some();
         match nan {
             NanTo::Canonical => {}

@@ -5,16 +5,19 @@ use super::conversion::SimConversion;
 use super::conversion_truth::PlantedConversion;
 use super::gemm::{Asked, SimGemm};
 use super::random::key;
+use super::toolchain::PlantedToolchain;
 use super::truth::Truth;
 use super::unit::SimUnit;
 use super::world::{Shared, World};
 use super::{check, meter};
+use crate::by::By;
 use crate::contract::{
     Absent, Advertised, Ceiling, CeilingSpec, Description, Device, Epilogue, Gemm, GemmSpec, Kind, Meter, MissingMeter,
-    Offer, Refusal, Stated,
+    Offer, Refusal, Rung, Stated,
 };
 use crate::unit::{Conversion, ConversionSpec, Unit, UnitSpec};
 use rigel_numerics::epilogue::Activation;
+use rigel_numerics::placement::Placement;
 use rigel_numerics::{Shape, Time, Triple};
 
 /// A software device with planted truth. All times are virtual; only a planted hang waits.
@@ -69,7 +72,7 @@ impl Device for SimDevice {
                 source: s.source.clone(),
             }),
             has_ceiling: planted.ceiling.is_some(),
-            conversion: String::new(),
+            conversion: planted.conversion.clone(),
         })
         .collect()
     }
@@ -124,6 +127,37 @@ impl Device for SimDevice {
 
     fn compile_attention(&mut self, spec: &GemmSpec, fused: bool) -> Result<Box<dyn Gemm>, Refusal> {
         Ok(Box::new(SimGemm::compile(self.world.clone(), spec, Asked::Attention { fused })?))
+    }
+
+    fn placed_tiles(&self, path: &str, triple: Triple) -> Vec<String> {
+        let places = {
+            let world = self.world.borrow();
+            world.truth.find(path, triple).is_some_and(|found| found.triple.alignment.is_some())
+        };
+        if places { self.tiles(path, triple) } else { Vec::new() }
+    }
+
+    fn compile_placed(&mut self, spec: &GemmSpec, placement: Placement) -> Result<Box<dyn Gemm>, Refusal> {
+        Ok(Box::new(SimGemm::compile(self.world.clone(), spec, Asked::Placed(placement))?))
+    }
+
+    fn toolchains(&self, path: &str, triple: Triple) -> Vec<String> {
+        let world = self.world.borrow();
+        let own = world.truth.toolchains.iter().filter(|toolchain| toolchain.is_for(path, triple));
+        own.map(|toolchain| toolchain.name.clone()).collect()
+    }
+
+    fn compile_by(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal> {
+        let truth = self.world.borrow().truth.clone();
+        let own = |t: &&PlantedToolchain| t.name == spec.tile && t.is_for(&spec.path, spec.triple);
+        let Some(toolchain) = truth.toolchains.iter().find(own) else {
+            let known = self.toolchains(&spec.path, spec.triple);
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            return Err(Refusal { rung: Rung::Compile, diagnostic: unknown("toolchain", &spec.tile, &known).0 });
+        };
+        let tile = self.tiles(&spec.path, spec.triple).into_iter().next().unwrap_or_default();
+        let gemm = SimGemm::compile_by(self.world.clone(), &GemmSpec { tile, ..spec.clone() }, toolchain)?;
+        Ok(Box::new(By::new(Box::new(gemm), toolchain.took.clone())))
     }
 
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal> {

@@ -103,6 +103,7 @@ fn triple(triple: Triple, rate: f64) -> PlantedTriple {
         advertised: true,
         source: "planted".into(),
         absent: String::new(),
+        conversion: String::new(),
         rate,
         launch: Time(0),
         half_extent: 0.0,
@@ -111,6 +112,7 @@ fn triple(triple: Triple, rate: f64) -> PlantedTriple {
         stated: None,
         epilogue: None,
         attention: None,
+        alignment: None,
         ceiling: Some(PlantedCeiling {
             rate: rate / 0.9,
             operations: 1 << 30,
@@ -147,6 +149,7 @@ fn device(seed: u64, family: &str, states: States, noise: Noise, paths: Vec<Plan
         faults: Vec::new(),
         meters: Vec::new(),
         units: Vec::new(),
+        toolchains: Vec::new(),
         conversions: Vec::new(),
     }
 }

@@ -3,10 +3,12 @@
 use super::fault::{Effect, PlantedFault, Wrong};
 use super::random::{Stream, key};
 use super::timeline::Timeline;
+use super::toolchain::PlantedToolchain;
 use super::truth::PlantedTriple;
 use super::world::{Shared, World};
 use super::wrong::{Spoiled, poisoned};
 use crate::contract::{Cache, Epilogue, Fault, Gemm, GemmSpec, Refusal, Rung, Sample};
+use rigel_numerics::placement::Placement;
 use rigel_numerics::{Calculation, Format, Matrix};
 use std::rc::Rc;
 
@@ -30,6 +32,8 @@ pub enum Asked {
     Product,
     /// A product with an epilogue.
     Finished(Epilogue),
+    /// A product whose operands are placed.
+    Placed(Placement),
     /// An attention.
     Attention {
         /// In one kernel.
@@ -40,7 +44,7 @@ pub enum Asked {
 impl Asked {
     fn calculation(self) -> Calculation {
         match self {
-            Asked::Product => Calculation::Product,
+            Asked::Product | Asked::Placed(_) => Calculation::Product,
             Asked::Finished(epilogue) => Calculation::Finished(epilogue.activation),
             Asked::Attention { .. } => Calculation::Attention,
         }
@@ -50,6 +54,7 @@ impl Asked {
         match self {
             Asked::Product => "",
             Asked::Finished(_) => " that has an epilogue",
+            Asked::Placed(_) => " whose operands can be placed",
             Asked::Attention { fused: true } => " that has a fused attention",
             Asked::Attention { fused: false } => " that has a decomposed attention",
         }
@@ -74,6 +79,7 @@ impl SimGemm {
         let timeline = match asked {
             Asked::Product => truth.timeline(spec, process),
             Asked::Finished(epilogue) => truth.epilogue_timeline(spec, epilogue, process),
+            Asked::Placed(placement) => truth.placed_timeline(spec, placement, process),
             Asked::Attention { fused } => truth.attention_timeline(spec, fused, process),
         };
         let (Some(found), Some(timeline)) = (truth.find(&spec.path, spec.triple), timeline) else {
@@ -89,7 +95,10 @@ impl SimGemm {
         if !found.triple.absent.is_empty() {
             return Err(refused(found.triple.absent.clone()));
         }
-        let faults: Vec<PlantedFault> = truth.faults.iter().filter(|f| f.hits(spec, process)).cloned().collect();
+        let mut faults: Vec<PlantedFault> = truth.faults.iter().filter(|f| f.hits(spec, process)).cloned().collect();
+        if let (Asked::Placed(placement), Some(alignment)) = (asked, &found.triple.alignment) {
+            faults.extend(alignment.fault(spec.triple, spec.shape, placement));
+        }
         for fault in &faults {
             if let Effect::RefuseCompile { diagnostic } = &fault.effect {
                 return Err(refused(diagnostic.clone()));
@@ -97,6 +106,22 @@ impl SimGemm {
         }
         let planted = found.triple.clone();
         Ok(SimGemm { world, spec: spec.clone(), asked, planted, faults, timeline, bound: None, done: 0 })
+    }
+
+    /// The same by a toolchain that is planted: its effect and its arithmetic take the place of the device's.
+    pub fn compile_by(world: Shared, spec: &GemmSpec, toolchain: &PlantedToolchain) -> Result<Self, Refusal> {
+        let mut gemm = SimGemm::compile(world, spec, Asked::Product)?;
+        gemm.planted.arithmetic = toolchain.arithmetic.unwrap_or(gemm.planted.arithmetic);
+        if let Some(effect) = &toolchain.effect {
+            if let Effect::RefuseCompile { diagnostic } = effect {
+                return Err(Refusal { rung: Rung::Compile, diagnostic: diagnostic.clone() });
+            }
+            let effect = effect.clone();
+            let fault =
+                PlantedFault { path: None, triple: None, shape: None, tile: None, process: None, after: 0, effect };
+            gemm.faults.push(fault);
+        }
+        Ok(gemm)
     }
 
     /// Does what is planted for the repetition after `self.done` good ones; the wrong output, if that is its effect.

@@ -4,6 +4,7 @@
 //! can be checked against it. Built-in truths stand in `truths/`; a selector `sim:PATH.toml` opens any other. Its clock
 //! is virtual and its rows are marked `simulated` for ever.
 
+pub mod alignment;
 pub mod arithmetic;
 pub mod attention;
 mod ceiling;
@@ -24,6 +25,7 @@ pub mod random;
 pub mod rate;
 pub mod states;
 pub mod timeline;
+pub mod toolchain;
 pub mod truth;
 pub mod unit;
 mod unit_choice;
@@ -68,6 +70,8 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("narrow", include_str!("truths/narrow.toml")),
     ("m4max", include_str!("truths/m4max.toml")),
     ("units", include_str!("truths/units.toml")),
+    ("scaled", include_str!("truths/scaled.toml")),
+    ("placed", include_str!("truths/placed.toml")),
 ];
 
 /// The largest truth file that is read, in bytes.

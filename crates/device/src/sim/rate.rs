@@ -6,6 +6,7 @@ use super::states::States;
 use super::timeline::{Identity, Timeline};
 use super::truth::{PlantedPath, PlantedShape, PlantedTile, PlantedTriple, Truth};
 use crate::contract::{CeilingSpec, Epilogue, GemmSpec};
+use rigel_numerics::placement::Placement;
 use rigel_numerics::{Shape, Triple};
 
 /// A (path, triple) of a truth.
@@ -77,6 +78,15 @@ impl Truth {
         let seconds = planted.seconds(found.triple, spec.shape, self.planted_seconds(spec)?, fused);
         let how = if fused { "fused" } else { "decomposed" };
         let cell = format!("{how} attention {} {} {} {}", spec.path, spec.triple, spec.shape, spec.tile);
+        Some(self.series(seconds, found, Some(spec.shape), &cell, process))
+    }
+
+    /// The same of a product whose operands are placed; `None` where they cannot be.
+    pub fn placed_timeline(&self, spec: &GemmSpec, placement: Placement, process: u32) -> Option<Timeline> {
+        let found = self.find(&spec.path, spec.triple)?;
+        let alignment = found.triple.alignment.as_ref()?;
+        let seconds = self.planted_seconds(spec)? * alignment.factor(spec.triple, spec.shape, placement);
+        let cell = format!("placed {placement} {} {} {} {}", spec.path, spec.triple, spec.shape, spec.tile);
         Some(self.series(seconds, found, Some(spec.shape), &cell, process))
     }
 

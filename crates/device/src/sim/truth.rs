@@ -4,6 +4,7 @@
 //! recovered can be compared with what was planted. Times stand as text in nanoseconds (`launch_ns = "1500"`), rates in
 //! operations per second, factors without unit. Every key but those marked required has a default that plants nothing.
 
+use super::alignment::PlantedAlignment;
 use super::arithmetic::Arithmetic;
 use super::attention::PlantedAttention;
 use super::conversion_truth::PlantedConversion;
@@ -12,6 +13,7 @@ use super::fault::PlantedFault;
 use super::meter::PlantedMeter;
 use super::noise::Noise;
 use super::states::States;
+use super::toolchain::PlantedToolchain;
 use super::unit_truth::{PlantedUnit, is_default};
 use rigel_numerics::arithmetic::library;
 use rigel_numerics::{Megahertz, Shape, Time, Triple};
@@ -60,6 +62,9 @@ pub struct Truth {
     /// Meters; TOML key `meter`.
     #[serde(default, rename = "meter")]
     pub meters: Vec<PlantedMeter>,
+    /// Toolchains; TOML key `toolchain`.
+    #[serde(default, rename = "toolchain", skip_serializing_if = "Vec::is_empty")]
+    pub toolchains: Vec<PlantedToolchain>,
     /// Units; TOML key `unit`.
     #[serde(default, rename = "unit", skip_serializing_if = "Vec::is_empty")]
     pub units: Vec<PlantedUnit>,
@@ -141,6 +146,9 @@ pub struct PlantedTriple {
     /// Why it cannot be tried; empty when it can.
     #[serde(default)]
     pub absent: String,
+    /// How the planted kernel converts its operands before it multiplies them; empty when it does not.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub conversion: String,
     /// Operations per second at the reference clock of an endless product with a tile of factor 1 (required).
     pub rate: f64,
     /// Time that every repetition takes before it computes; TOML key `launch_ns`.
@@ -164,6 +172,9 @@ pub struct PlantedTriple {
     /// What an attention of its products costs; without it there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention: Option<PlantedAttention>,
+    /// What it demands of the addresses of its operands; without it they cannot be placed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alignment: Option<PlantedAlignment>,
     /// Its ceiling loop, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<PlantedCeiling>,

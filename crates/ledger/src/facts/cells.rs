@@ -28,6 +28,8 @@ pub(super) struct Cell<'a> {
     pub(super) timed: Vec<&'a CellRow>,
     /// Why it does not count at all.
     pub(super) excluded: Option<String>,
+    /// The row that says so, where one does.
+    pub(super) excluding: Option<&'a CellRow>,
     /// Processes in which it ended early, each with its outcome; the others count.
     pub(super) lost: Vec<String>,
 }
@@ -45,6 +47,10 @@ pub(super) struct Index<'a> {
     pub(super) epilogues: BTreeMap<(Product<'a>, Work), Vec<Cell<'a>>>,
     /// Attentions, by whether they are fused.
     pub(super) attentions: BTreeMap<(Product<'a>, Work), Vec<Cell<'a>>>,
+    /// Products whose operands were placed, one cell a placement.
+    pub(super) placed: BTreeMap<Product<'a>, Vec<Cell<'a>>>,
+    /// Products by toolchains.
+    pub(super) versions: BTreeMap<Product<'a>, Vec<&'a CellRow>>,
     /// Paths and triples of which any product or rung came out wrong.
     pub(super) wrong: BTreeSet<Pair<'a>>,
 }
@@ -60,6 +66,11 @@ impl<'a> Index<'a> {
             match row.work {
                 Work::Rung => index.rungs.entry((&row.path, row.triple)).or_default().push(row),
                 Work::Unit | Work::Conversion | Work::Product | Work::Meter => {}
+                Work::Version => {
+                    if let Some(product) = Product::of(row) {
+                        index.versions.entry(product).or_default().push(row);
+                    }
+                }
                 // What a load takes in energy is not asked of its rate.
                 _ if row.probe == Probe::Power => {}
                 _ => timed.entry(row.cell).or_default().push(row),
@@ -75,10 +86,11 @@ impl<'a> Index<'a> {
         cells.sort_by_key(|cell| cell.id);
         for cell in cells {
             let row = cell.any;
-            match (row.work, row.shape, row.recipe) {
-                (work, Some(shape), Some(recipe)) if work.is_product() => {
-                    let product = Product { path: &row.path, triple: row.triple, shape, recipe, cache: row.cache };
-                    if row.probe == Probe::Fusion {
+            match (row.work, Product::of(row)) {
+                (work, Some(product)) if work.is_product() => {
+                    if row.probe == Probe::Alignment {
+                        index.placed.entry(product).or_default().push(cell);
+                    } else if row.probe == Probe::Fusion {
                         index.epilogues.entry((product, work)).or_default().push(cell);
                     } else if row.probe == Probe::Attention {
                         index.attentions.entry((product, work)).or_default().push(cell);
@@ -91,6 +103,14 @@ impl<'a> Index<'a> {
             }
         }
         index
+    }
+}
+
+impl<'a> Product<'a> {
+    /// The product of a row; none of a row without one.
+    fn of(row: &'a CellRow) -> Option<Self> {
+        let (shape, recipe) = (row.shape?, row.recipe?);
+        Some(Product { path: &row.path, triple: row.triple, shape, recipe, cache: row.cache })
     }
 }
 
@@ -112,13 +132,12 @@ impl<'a> Cell<'a> {
             let reason = if row.reason.is_empty() { String::new() } else { format!(" ({})", row.reason) };
             format!("{outcome}{reason}")
         };
-        let excluded = match condemned {
-            Some(row) => Some(format!("{} in process {}", said(row), row.process)),
-            None if timed.is_empty() => match rows.iter().find(|row| !row.outcome.counts()) {
-                Some(row) => Some(said(row)),
-                None => Some("not timed".to_owned()),
-            },
-            None => None,
+        let refusing = rows.iter().find(|row| !row.outcome.counts()).filter(|_| timed.is_empty());
+        let excluding = condemned.or(refusing).copied();
+        let excluded = match (condemned, refusing) {
+            (Some(row), _) => Some(format!("{} in process {}", said(row), row.process)),
+            (None, Some(row)) => Some(said(row)),
+            (None, None) => timed.is_empty().then(|| "not timed".to_owned()),
         };
         let lost = match excluded {
             Some(_) => Vec::new(),
@@ -129,7 +148,7 @@ impl<'a> Cell<'a> {
                 .collect(),
         };
         let timed = if excluded.is_some() { Vec::new() } else { timed };
-        Cell { id, any, timed, excluded, lost }
+        Cell { id, any, timed, excluded, excluding, lost }
     }
 }
 

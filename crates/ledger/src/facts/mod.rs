@@ -45,6 +45,11 @@
 //! | `attention.time.fused-attention` `attention.time.decomposed-attention` | the same | time of an attention, `us` |
 //! | `attention.gain` | the same | time of the fastest decomposed attention over that of the fused one; its word begins the words |
 //! | `attention.over_fused` | the same | time of the fastest fused attention of another path over that of this one; its word begins the words |
+//! | `alignment.PLACED` | the same | `refused`, `wrong`, `slow`, `fine` or `undecided`, of the launch tile and placement that PLACED names; the verbatim words, or the ratio |
+//! | `alignment.ratio.PLACED` | the same | time over that of the aligned placement |
+//! | `alignment.offset.TILE` `alignment.stride.TILE` | the same | the power of two of which every multiple that was asked is taken, `B` |
+//! | `version.TOOLCHAIN` | the same | `accepted`, `wrong`, `refused: compile`, `refused: load` or another outcome; what took effect, or the class of the refusal and its verbatim words |
+//! | `version.bits` | the same | `same` or `differ`: whether every toolchain that is accepted gives the same output |
 //! | `power.idle.METER` `meter.period.METER` | the run | power while nothing runs, `W`; time between updates of a meter, `ms` |
 //! | `power.load.METER` `energy.operation.METER` | path, triple, and shape, recipe, cache of a product | power under a load, `W`; energy of an operation above idle, `pJ` |
 //! | `energy.zeros.METER` | the same, of zeros | energy of an operation on zeros over that on random data |
@@ -56,6 +61,7 @@
 //! A cell that was `wrong` or `mistrusted` in any process enters no fact but the ladder. A cell that crashed in one
 //! process counts in the others. Rates and ratios stand on the medians of whole processes.
 
+mod alignment;
 mod attention;
 mod bench;
 mod ceilings;
@@ -71,6 +77,7 @@ mod rails;
 mod row;
 mod units;
 mod verdicts;
+mod versions;
 
 use crate::asked::Asked;
 use crate::parts::missing_parts;
@@ -151,6 +158,8 @@ pub fn derive(evidence: &Evidence<'_>) -> Vec<FactRow> {
     facts.extend(places::facts(&bench, evidence, complete));
     facts.extend(fusion::facts(&index, evidence));
     facts.extend(attention::facts(&index, evidence));
+    facts.extend(alignment::facts(&index, evidence));
+    facts.extend(versions::facts(&index));
     facts.extend(power::facts(evidence));
     let parts = missing_parts(evidence.provenance);
     let short = Asked::new(evidence.plan, evidence.provenance).short(evidence.cells);

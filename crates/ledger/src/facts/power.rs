@@ -1,6 +1,7 @@
 //! What does an operation cost in energy?
 //!
-//! A load's window is cut into slices between neighbouring readings of its phase. A slice gives joules, seconds and operations (the
+//! A load's window is cut into slices between neighbouring readings of its phase at which the counter had moved, so that one which is
+//! published in batches gives slices of whole batches and no slice of 0 W. A slice gives joules, seconds and operations (the
 //! counter [`OPERATIONS`], read with the meters). Energy per operation is the median over slices of what one took above idle, over its
 //! operations. A counter that updates slowly makes slices coarse, which the interval shows; it lags behind as well, so a total would begin
 //! with the power of what ran before.
@@ -62,16 +63,28 @@ pub(super) fn facts(evidence: &Evidence<'_>) -> Vec<FactRow> {
     let run = Subject::run(Probe::Power);
     for meter in meters {
         let idle: Vec<f64> = slices(&phases, meter, IDLE).iter().map(|s| s.joules / s.seconds).collect();
-        let Some((idle, interval)) = middle(&idle) else {
+        let was_read = phases.get(&(IDLE, meter)).is_some_and(|readings| readings.len() > 1);
+        if !was_read {
             let words = "no window of idling was read".to_owned();
             facts.push(run.word(&format!("power.idle.{meter}"), "unavailable", words, &[]));
             continue;
-        };
+        }
         let known =
             evidence.provenance.iter().flat_map(|record| &record.device.meters).find(|known| known.name == meter);
         let covers = known.map_or("unknown", |known| known.coverage.as_str());
-        let words = format!("median over slices while nothing ran; the meter covers: {covers}");
-        facts.push(run.number(&format!("power.idle.{meter}"), (idle, "W"), interval, words, &[]));
+        let name = format!("power.idle.{meter}");
+        let middle_of_idle = middle(&idle);
+        facts.push(match middle_of_idle {
+            Some((idle, interval)) => {
+                let words = format!("median over slices while nothing ran; the meter covers: {covers}");
+                run.number(&name, (idle, "W"), interval, words, &[])
+            }
+            None => {
+                let words = format!("the counter stood still while nothing ran, which is not 0 W; it covers: {covers}");
+                run.word(&name, "unavailable", words, &[])
+            }
+        });
+        let idle = middle_of_idle.map(|(idle, _)| idle);
         let mut energies: BTreeMap<Load, (Energy, CellId)> = BTreeMap::new();
         for (id, rows) in &cells {
             let (row, counts) = (rows[0], rows.iter().all(|row| row.outcome.counts()));
@@ -85,15 +98,18 @@ pub(super) fn facts(evidence: &Evidence<'_>) -> Vec<FactRow> {
                 let words = "median over slices under this load".to_owned();
                 facts.push(subject.number(&format!("power.load.{meter}"), (watts, "W"), interval, words, &[*id]));
             }
-            let Some(energy) = energy(&slices, idle) else {
+            let Some(energy) = energy(&slices, idle.unwrap_or(0.0)) else {
                 let words =
                     "a slice without operations, or none above idle: the load is too light for this meter".to_owned();
                 facts.push(subject.word(&format!("energy.operation.{meter}"), "unavailable", words, &[*id]));
                 continue;
             };
             let seconds: f64 = slices.iter().map(|s| s.seconds).sum();
-            let words =
-                format!("{idle:.1} W of idling subtracted; {seconds:.2} s of one window in {} slices", slices.len());
+            let subtracted = match idle {
+                Some(idle) => format!("{idle:.1} W of idling subtracted"),
+                None => "nothing subtracted, for the counter stood still at idle".to_owned(),
+            };
+            let words = format!("{subtracted}; {seconds:.2} s of one window in {} slices", slices.len());
             let name = format!("energy.operation.{meter}");
             facts.push(subject.number(&name, (energy.value, "pJ"), energy.interval, words, &[*id]));
             energies.insert((row.path.clone(), row.triple, row.shape, row.recipe), (energy, *id));
@@ -143,16 +159,25 @@ fn phases(power: &[PowerRow]) -> Phases<'_> {
     phases
 }
 
-/// The slices of a phase by one meter. Where operations were counted, there are as many readings of them as of the meter.
+/// The slices of a phase by one meter, each to the next reading at which its counter had moved. Where operations were counted, there
+/// are as many readings of them as of the meter.
 fn slices(phases: &Phases<'_>, meter: &str, phase: &str) -> Vec<Slice> {
     let Some(readings) = phases.get(&(phase, meter)) else { return Vec::new() };
     let counted = phases.get(&(phase, OPERATIONS)).filter(|counted| counted.len() == readings.len());
-    let slice = |i: usize| {
-        let seconds = readings[i + 1].time_ns.seconds() - readings[i].time_ns.seconds();
-        let operations = counted.map_or(0.0, |counted| counted[i + 1].value - counted[i].value);
-        Slice { joules: readings[i + 1].value - readings[i].value, seconds, operations }
+    let slice = |from: usize, to: usize| {
+        let seconds = readings[to].time_ns.seconds() - readings[from].time_ns.seconds();
+        let operations = counted.map_or(0.0, |counted| counted[to].value - counted[from].value);
+        Slice { joules: readings[to].value - readings[from].value, seconds, operations }
     };
-    (0..readings.len().saturating_sub(1)).map(slice).filter(|slice| slice.seconds > 0.0).collect()
+    let (mut slices, mut from) = (Vec::new(), 0);
+    for to in 1..readings.len() {
+        if readings[to].value != readings[from].value {
+            slices.push(slice(from, to));
+            from = to;
+        }
+    }
+    slices.retain(|slice| slice.seconds > 0.0);
+    slices
 }
 
 fn energy(slices: &[Slice], idle: f64) -> Option<Energy> {

@@ -64,7 +64,7 @@ pub struct PhasePower {
     pub meter: String,
     /// `idle`, or the id of the cell that was the load.
     pub phase: String,
-    /// Mean power, W; `None` where the meter's counter stood still in every window: it reads nothing, which is not 0 W.
+    /// Mean power, W; `None` where the meter's counter stood still throughout the window: it reads nothing, which is not 0 W.
     pub watts: Option<f64>,
 }
 
@@ -84,11 +84,10 @@ pub fn phase_powers(rows: &[PowerRow]) -> Vec<PhasePower> {
             }
         }
         phases.sort_by_key(|phase| *phase != "idle");
-        // A counter that never moves counts nothing; a power may well stand still.
+        // A counter that does not move counts nothing; a power may well stand still.
         let counts = rows.iter().all(|row| row.unit == "J");
-        let still = counts && rows.windows(2).all(|two| two[0].value == two[1].value);
         for phase in phases {
-            let watts = power(&rows, |of| of == phase).filter(|_| !still);
+            let watts = power(&rows, |of| of == phase).filter(|watts| !counts || *watts > 0.0);
             all.push(PhasePower { meter: meter.to_owned(), phase: phase.to_owned(), watts });
         }
     }

@@ -48,9 +48,9 @@ struct Cut {
 }
 
 impl Cut {
-    /// An operand that is no wider than the cut keeps its codes.
+    /// An operand of integers, or one that is no wider than the cut, keeps its codes.
     fn of(from: Format, to: Format, rounding: Rounding) -> Self {
-        let to = if to.precision() < from.precision() { to } else { from };
+        let to = if !from.is_integer() && to.precision() < from.precision() { to } else { from };
         Cut { from, to, rounding }
     }
 

@@ -55,10 +55,18 @@ fn number(text: &str) -> Option<(usize, &str)> {
 /// The elements that a gated product's witness holds besides the worst one; none for other rows.
 pub fn of_row(row: &CellRow) -> BTreeSet<(usize, usize)> {
     let Some(shape) = row.shape.filter(|_| looks_at_elements(row.gate)) else { return BTreeSet::new() };
+    if row.work == Work::Version {
+        return all(shape);
+    }
     // An element of an attention costs as much as a row of it, so all processes look at the same.
     let attends = row.work.calculation() == Calculation::Attention;
     let alone = attends || row.work == Work::Rung || row.block.ends_with(LEFT_OUT);
     witness(shape, tile_of(&row.tile), seed(row.seed, if alone { SOLO } else { row.process }))
+}
+
+/// Every element: of products by toolchains, whose whole outputs are compared.
+pub fn all(shape: Shape) -> BTreeSet<(usize, usize)> {
+    (0..shape.m).flat_map(|row| (0..shape.n).map(move |column| (row, column))).collect()
 }
 
 /// Elements that may stand in the witness besides those of [`of_row`]: the worst one and, of a sampled check, the first that is
@@ -77,7 +85,7 @@ fn looks_at_elements(gate: Option<GateMethod>) -> bool {
 pub fn witness(shape: Shape, tile: (usize, usize), seed: u64) -> BTreeSet<(usize, usize)> {
     let total = shape.m as u64 * shape.n as u64;
     if total <= RANDOM {
-        return (0..shape.m).flat_map(|r| (0..shape.n).map(move |c| (r, c))).collect();
+        return all(shape);
     }
     let mut places: BTreeSet<(usize, usize)> =
         [(0, 0), (shape.m - 1, shape.n - 1), (0, shape.n - 1), (shape.m - 1, 0)].into();

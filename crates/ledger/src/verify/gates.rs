@@ -3,8 +3,9 @@
 use super::places::{Places, is_whole, method_fault, visible_fault};
 use super::product::{self, Inputs, Sums};
 use super::report::{Check, CheckName, Failure};
+use crate::effect::{self, Effect};
 use crate::gate::{Judgement, Proof, inherit};
-use crate::rows::{CellRow, GateMethod, Outcome, Work, name_of};
+use crate::rows::{CellRow, GateMethod, Outcome, WitnessRow, Work, name_of};
 use crate::store::{CELLS, Run, Witness};
 use rayon::prelude::*;
 use rigel_numerics::{Recipe, Shape, Triple};
@@ -43,6 +44,17 @@ pub(super) fn check(run: &Run, witness: &Witness) -> Check {
 /// What is wrong with the gate columns of a row.
 fn wrong(run: &Run, row: &CellRow, witness: &Witness, siblings: &Siblings<'_>, sums: &mut Sums) -> Vec<String> {
     let witness = witness.of(row.cell, row.process);
+    let judged;
+    let row = match (row.work, row.gate) {
+        (Work::Version, Some(_)) => match judged_alone(row, witness) {
+            Ok(alone) => {
+                judged = alone;
+                &judged
+            }
+            Err(what) => return vec![what],
+        },
+        _ => row,
+    };
     match row.gate {
         None => {
             let mut wrong = stated(row, None, None, None);
@@ -121,6 +133,17 @@ fn wrong(run: &Run, row: &CellRow, witness: &Witness, siblings: &Siblings<'_>, s
             wrong
         }
     }
+}
+
+/// The row of a product by a toolchain with the judgement alone as its reason; what keeps the rest of it from being what the witness says.
+fn judged_alone(row: &CellRow, witness: &[WitnessRow]) -> Result<CellRow, String> {
+    let effect = Effect::of(&row.reason)
+        .ok_or("reason tells neither what took effect nor the output's digest, as that of a toolchain does")?;
+    let output = effect::digest(witness.iter().map(|element| element.bits.code));
+    if effect.output != output {
+        return Err(format!("reason has the output's digest `{}`; its witness gives `{output}`", effect.output));
+    }
+    Ok(CellRow { reason: effect.judgement.to_owned(), ..row.clone() })
 }
 
 /// Whether a row states a judgement. The faults that a wider limit would not have seen are known to the gate only.

@@ -34,6 +34,10 @@ impl Model {
             return Err(ModelError::Mixed("operands and output must all be integers or all be floating"));
         }
         for (what, format) in [("an operand", t.a), ("an operand", t.b), ("the output", t.c)] {
+            if format.scale_groups().is_some() {
+                let allowed = "its elements' format, with `scales` beside it";
+                return Err(ModelError::Format { what, format, allowed });
+            }
             if format.floating().is_some_and(|f| f.sign_bits == 0) {
                 return Err(ModelError::Format { what, format, allowed: "it must have a sign" });
             }

@@ -1,5 +1,6 @@
 //! Which figures does a run have?
 
+mod addresses;
 mod distribution;
 mod error;
 mod gains;
@@ -30,5 +31,6 @@ pub(crate) fn drawings(reading: &Reading<'_>) -> Vec<Drawing> {
     }
     drawings.extend(power::drawing(reading));
     drawings.extend(gains::drawing(reading));
+    drawings.extend(addresses::drawing(reading));
     drawings
 }

@@ -84,6 +84,7 @@ fn absent(reading: &Reading<'_>) -> String {
         out.push_str("<h3>Absent on this device</h3>\n");
         out.push_str(&table.html("run.json"));
     }
+    out.push_str(&rules(reading));
     if !meters.is_empty() {
         let mut table = Table::new(&["meter", "why it is unavailable"]);
         for (name, reason) in &meters {
@@ -93,6 +94,18 @@ fn absent(reading: &Reading<'_>) -> String {
         out.push_str(&table.html("run.json"));
     }
     out
+}
+
+/// What the device answered about rules that no product shows.
+fn rules(reading: &Reading<'_>) -> String {
+    let mut table = Table::new(&["rule", "asked", "answer", "in its words"]);
+    for rule in reading.source.provenance.iter().flat_map(|record| &record.device.rules) {
+        table.push(|| vec![rule.rule.clone(), rule.asked.clone(), rule.answer.clone(), rule.words.clone()]);
+    }
+    if table.rows.is_empty() {
+        return String::new();
+    }
+    format!("<h3>Rules that no product shows</h3>\n{}", table.html("run.json"))
 }
 
 /// One line per cell that a verdict names.

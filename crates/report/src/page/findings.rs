@@ -5,6 +5,7 @@ use crate::reading::Reading;
 use crate::text::markup;
 use crate::verdicts::VerdictTable;
 use rigel_ledger::FactRow;
+use std::collections::BTreeMap;
 
 /// Findings on a page before the rest is only counted.
 const MOST: usize = 400;
@@ -24,6 +25,8 @@ pub(super) fn section(reading: &Reading<'_>, table: &VerdictTable) -> String {
         out.push_str("<p>No fact of this run carries a verdict.</p>\n</section>\n");
         return out;
     }
+    let verdicts: Vec<&str> = with_words.iter().map(|(_, row)| word(&row.verdict)).collect();
+    out.push_str(&summary(&verdicts));
     let mut path = "";
     for (index, row) in with_words.iter().take(MOST) {
         if row.path != path {
@@ -33,11 +36,10 @@ pub(super) fn section(reading: &Reading<'_>, table: &VerdictTable) -> String {
             path = &row.path;
             out.push_str(&format!("<h3>{}</h3>\n<ul class=\"findings\">\n", markup(path)));
         }
-        let verdict = if row.verdict.is_empty() { "no verdict" } else { row.verdict.as_str() };
         out.push_str(&format!(
             "<li id=\"finding-{index}\"><b>{}: {}</b>{}{}</li>\n",
             markup(&row.triple.pretty()),
-            markup(verdict),
+            markup(word(&row.verdict)),
             clauses(&row.words),
             evidence(&row.evidence)
         ));
@@ -54,6 +56,29 @@ pub(super) fn section(reading: &Reading<'_>, table: &VerdictTable) -> String {
     out.push_str(&where_it_runs(&signals));
     out.push_str("</section>\n");
     out
+}
+
+fn word(verdict: &str) -> &str {
+    if verdict.is_empty() { "no verdict" } else { verdict }
+}
+
+/// How often each verdict was given, the most frequent first: what a reader wants to know before any number.
+fn summary(verdicts: &[&str]) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    verdicts.iter().for_each(|verdict| *counts.entry(verdict).or_default() += 1);
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let told: Vec<String> =
+        counts.iter().map(|(verdict, n)| format!("{} <b>{}</b>", count(*n), markup(verdict))).collect();
+    match verdicts.len() {
+        0 => String::new(),
+        1 => "<p>One pair of path and type triple was judged; the numbers behind its verdict stand below.</p>\n".into(),
+        all => format!(
+            "<p>{} pairs of path and type triple were judged: {}. The numbers behind each verdict stand below.</p>\n",
+            count(all),
+            told.join(", ")
+        ),
+    }
 }
 
 /// The dispatch signals of each path, and what each could not see.

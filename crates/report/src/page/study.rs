@@ -79,6 +79,10 @@ fn counterparts(reading: &Reading<'_>) -> String {
         ("fp8 against f16", drawn(counts("matmul2d", "e4m3,e4m3->f32", None), "figure-ratios", "ratios to the match")),
         ("four-way comparison", drawn(older, "figure-ratios", "ratios to the baselines")),
         ("layout of cooperative tensors", drawn(layouts, "units", "layouts of units")),
+        (
+            "attention",
+            drawn(source.facts.iter().any(|f| f.name.starts_with("attention.")), "attention", "times of attention"),
+        ),
         ("gains of fused kernels", drawn(fused, "figure-gains", "gains of fused kernels")),
     ];
     let mut out = String::from("<h3>Its figures and their counterparts here</h3>\n<dl>\n");

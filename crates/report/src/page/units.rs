@@ -5,11 +5,11 @@ use crate::kind::Kind;
 use crate::numbers::counted;
 use crate::source::Source;
 use crate::text::markup;
-use crate::units::{UnitView, conversion_words, conversions, operand_name, origin, unfinished, views, word};
-use rigel_ledger::FactRow;
-use rigel_ledger::Probe;
+use crate::units::{
+    UnitView, conversion_words, conversions, lines, operand_name, origin, question, unfinished, views, word,
+};
 use rigel_ledger::rows::name_of;
-use rigel_ledger::units::{ArithmeticRecord, Claim, Question};
+use rigel_ledger::units::{ArithmeticRecord, Claim};
 use rigel_numerics::layout::{FragmentOperand, Layout};
 
 /// Registers above which a picture is named and left to its file.
@@ -100,14 +100,10 @@ fn unit(source: Source<'_>, index: usize, view: &UnitView<'_>, drawn: &mut Vec<(
     if let Some(record) = view.arithmetic {
         out.push_str(&arithmetic(record));
     }
-    let facts = view.facts(source, Probe::Arithmetic).into_iter().chain(view.facts(source, Probe::Layout));
-    let told = ["arithmetic", "arithmetic.model", "layout"];
-    let rest: Vec<_> =
-        facts.filter(|f| !told.contains(&f.name.as_str()) && !f.name.starts_with("arithmetic.deviation")).collect();
+    let rest = lines(source, view);
     if !rest.is_empty() || !view.operands.is_empty() {
         out.push_str("<dl>\n");
-        for fact in rest {
-            let (name, text) = line(fact);
+        for (name, text) in rest {
             out.push_str(&format!("<dt>{}</dt><dd>{}</dd>\n", markup(&name), markup(&text)));
         }
         for operand in &view.operands {
@@ -119,24 +115,6 @@ fn unit(source: Source<'_>, index: usize, view: &UnitView<'_>, drawn: &mut Vec<(
     out.push_str(&layouts(source, view, drawn));
     out.push_str("</article>\n");
     out
-}
-
-/// A fact as a line of a unit's list: what it is about, and what it says.
-fn line(fact: &FactRow) -> (String, String) {
-    let operand = fact.name.rsplit('.').next().unwrap_or_default().to_uppercase();
-    match fact.name.as_str() {
-        "arithmetic.tiles" => ("tiles asked".into(), format!("{} before validation: {}", fact.value, fact.words)),
-        "arithmetic.undetermined" => ("not separated".into(), fact.words.clone()),
-        "arithmetic.composed" => (format!("composed of {}", fact.value), fact.words.clone()),
-        "arithmetic.published" => ("agrees with".into(), format!("{}: {}", fact.value, fact.words)),
-        "layout.launches" => ("launches".into(), format!("{} in all: {}", fact.value, fact.words)),
-        "layout.published" => ("published as".into(), format!("{}: {}", fact.value, fact.words)),
-        name if name.starts_with("operand.") => (format!("bits of {operand}"), fact.words.clone()),
-        name if name.starts_with("layout.") => {
-            (format!("layout of {operand}"), format!("{}: {}", fact.value, fact.words))
-        }
-        other => (other.to_owned(), format!("{}: {}", fact.value, fact.words)),
-    }
 }
 
 /// Claim, model, validation and what speaks against it.
@@ -183,16 +161,6 @@ fn arithmetic(record: &ArithmeticRecord) -> String {
         ));
     }
     out
-}
-
-/// All codes of a question, in hexadecimal.
-fn question(question: &Question) -> String {
-    let codes = |codes: &[u64]| codes.iter().map(|code| format!("{code:x}")).collect::<Vec<_>>().join(" ");
-    let scales = match question.a_scales.is_empty() {
-        true => String::new(),
-        false => format!(", scales [{}] and [{}]", codes(&question.a_scales.0), codes(&question.b_scales.0)),
-    };
-    format!("a [{}], b [{}], c {:x}{scales}", codes(&question.a.0), codes(&question.b.0), question.c.0)
 }
 
 /// The claim and the pictures; a layout that was drawn before is named instead.

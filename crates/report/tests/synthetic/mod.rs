@@ -370,6 +370,7 @@ pub fn provenance(kind: RunKind) -> Provenance {
             features: ["avx2", "avx512bf16", "avx512f", "avx512vnni", "fma"].map(str::to_owned).to_vec(),
             offers,
             meters: Vec::new(),
+            rules: Vec::new(),
             missing_meters: vec![MissingMeterRecord {
                 name: "package energy".to_owned(),
                 reason: "unavailable: the power capping interface is not readable here".to_owned(),

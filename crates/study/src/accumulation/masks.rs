@@ -34,6 +34,9 @@ impl Masks {
         if triple.is_integer() {
             return Err(refuse("sums of integers are exact in any order"));
         }
+        if triple.is_mixed() {
+            return Err(refuse("an operand of integers has no room for a mask and units"));
+        }
         let (a, b, c) = (Range::of(triple.a), Range::of(triple.b), Range::of(triple.c));
         // Half of the range of the result above the mask, so that sums of masks stay finite.
         let mask = (a.top + b.top).min(c.top - 2).min(APART / 2);

@@ -2,7 +2,7 @@
 
 use super::{Campaign, CampaignError, Ended};
 use crate::deaths::{culprit_row, no_result};
-use crate::order::{Job, SOLO};
+use crate::protocol::{Job, SOLO};
 use crate::supervisor::End;
 use rigel_ledger::rows::Identity;
 

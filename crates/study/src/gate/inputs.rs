@@ -29,6 +29,8 @@ pub struct Inputs {
     pub(super) seed: u64,
     /// Whether the recipe hides planted faults, so that none are planted.
     pub(super) blind: bool,
+    /// Whether every element stands in the witness.
+    pub(super) whole: bool,
     pub(super) against: Against,
     /// What a full check of a few rows says of faults planted into the right product, once it was asked.
     pub(super) sizes: OnceCell<Result<Rc<[FaultTrial]>, String>>,
@@ -89,6 +91,7 @@ impl Inputs {
             calculation: self.calculation,
             seed: self.seed,
             blind: self.blind,
+            whole: false,
             against: Against::Whole(through(part, self.activation())),
             sizes: OnceCell::new(),
             proven: RefCell::default(),

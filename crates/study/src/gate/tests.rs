@@ -271,3 +271,45 @@ fn faults_of_an_output_that_does_not_pass_are_told_by_their_size() {
         assert!(judgement.reason.starts_with("error "), "{}", judgement.reason);
     }
 }
+
+/// What a device would give that took other scales of A than the operand has; `scale` names the column whose scale it takes.
+fn rescaled(inputs: &Inputs, scale: impl Fn(usize, usize, u64) -> u64) -> Matrix {
+    let mut output = Matrix::zeroed(Format::F32, SHAPE.m, SHAPE.n);
+    let format = inputs.triple.a;
+    for row in 0..SHAPE.m {
+        let a: Vec<u64> =
+            (0..SHAPE.k).map(|k| inputs.a.get(row, k) & 0xFF | scale(row, k, inputs.a.get(row, k) >> 8) << 8).collect();
+        for col in 0..SHAPE.n {
+            let terms = a.iter().enumerate().map(|(k, &x)| (x, inputs.b.get(k, col)));
+            let sum = rigel_numerics::exact::dot(format, format, terms).unwrap().sum.to_f64();
+            output.set(row, col, Format::F32.encode(sum, Rounding::NearestEven, Overflow::Ieee));
+        }
+    }
+    output
+}
+
+#[test]
+fn a_scale_off_by_one_and_scale_groups_that_begin_too_late_are_wrong() {
+    for format in Format::SCALED {
+        let size = format.scale_groups().unwrap().size;
+        for (full_check, recipe) in
+            [(0, Recipe::NearNormal), (u64::MAX, Recipe::NearNormal), (u64::MAX, Recipe::Uniform)]
+        {
+            let mut gatekeeper = gatekeeper(full_check);
+            let identity = Identity { triple: Triple::new(format, format, Format::F32), ..identity(recipe) };
+            let inputs = gatekeeper.inputs(&identity).unwrap();
+            let said = |output: &Matrix| {
+                let view = gatekeeper.look(&inputs, output, TILE).unwrap();
+                gatekeeper.judge(&identity, &inputs, &view, None).outcome
+            };
+            let own = |_, _, scale| scale;
+            let off_by_one = |row, k, scale: u64| if (row, k / size) == (77, 1) { scale.max(1) - 1 } else { scale };
+            let late = |row, k: usize, _| inputs.a.get(row, k.saturating_sub(1)) >> 8;
+            let of_the_group_before = |row, k: usize, _| inputs.a.get(row, k.saturating_sub(size)) >> 8;
+            assert_eq!(said(&rescaled(&inputs, own)), Outcome::Right, "{format} {full_check} {recipe}");
+            assert_eq!(said(&rescaled(&inputs, off_by_one)), Outcome::Wrong, "{format} {full_check} {recipe}");
+            assert_eq!(said(&rescaled(&inputs, late)), Outcome::Wrong, "{format} {full_check} {recipe}");
+            assert_eq!(said(&rescaled(&inputs, of_the_group_before)), Outcome::Wrong, "{format} {full_check} {recipe}");
+        }
+    }
+}

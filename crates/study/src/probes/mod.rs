@@ -4,6 +4,7 @@
 //! derive them again from the files. Probes that read the same cells as another one need no pieces of their own. A probe that
 //! asks single instructions also says, in a worker, what is recorded of one.
 
+mod alignment;
 pub(crate) mod arithmetic;
 mod attention;
 mod clocks;
@@ -15,6 +16,7 @@ mod power;
 pub(crate) mod specials;
 mod throughput;
 mod types;
+mod versions;
 
 use crate::pieces::{Expansion, Piece};
 use rigel_ledger::Probe;
@@ -42,4 +44,6 @@ pub const PROBES: &[ProbeEntry] = &[
     fusion::ENTRY,
     power::ENTRY,
     attention::ENTRY,
+    alignment::ENTRY,
+    versions::ENTRY,
 ];

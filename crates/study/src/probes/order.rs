@@ -49,6 +49,12 @@ pub(crate) fn find(device: &mut dyn Device, cell: &Identity, ask: &mut dyn FnMut
         let why = format!("a software device sums products beyond {most} by another arithmetic than the planted one");
         return Err(Stopped::new(Outcome::Absent, why));
     }
+    if let Some(format) = [cell.triple.a, cell.triple.b].into_iter().find(|format| format.scale_groups().is_some()) {
+        let why = format!(
+            "elements of {format} share scales, so no single one can be made large; ask the type that they become"
+        );
+        return Err(Stopped::new(Outcome::Absent, why));
+    }
     let mut gemm = GemmDots::new(device, &cell.path, cell.triple, shape.k, &cell.tile, ask);
     let found = match recover(&mut gemm, cell.seed) {
         Err(Unrecovered::Fault(fault)) => return Err(fault.into()),

@@ -86,6 +86,11 @@ union Chunk {
 
 __device__ __forceinline__ Chunk load(const In* at) {
   Chunk chunk;
+#if defined(BY_ELEMENT)
+#pragma unroll
+  for (int i = 0; i < CHUNK; ++i) chunk.elements[i] = at[i];
+#else
   chunk.words = *reinterpret_cast<const uint4*>(at);
+#endif
   return chunk;
 }

@@ -10,6 +10,13 @@ typedef unsigned int u32;
 #define WARPS_N (TILE_N / WARP_N)
 #define THREADS (TILE_M / WARP_M * WARPS_N * 32)
 #define SLAB 128
+// Bytes of one asynchronous copy, and slabs of k, where they are not the path's own.
+#ifndef COPY_BYTES
+#define COPY_BYTES 16
+#endif
+#ifndef SLABS
+#define SLABS (pitch / SLAB)
+#endif
 #define STAGE_BYTES ((TILE_M + TILE_N) * SLAB)
 #define BLOCKS_M (WARP_M / UNIT_M)
 #define BLOCKS_N (WARP_N / UNIT_N)
@@ -22,11 +29,20 @@ __device__ __forceinline__ u32 place(int row, int chunk) { return row * SLAB + (
 
 template <int ROWS>
 __device__ __forceinline__ void copy(const u8* from, size_t pitch, u32 to) {
+#if COPY_BYTES == 16
 #pragma unroll
   for (int i = threadIdx.x; i < ROWS * 8; i += THREADS) {
     const int row = i / 8, chunk = i % 8;
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + place(row, chunk)), "l"(from + row * pitch + chunk * 16));
   }
+#else
+#pragma unroll
+  for (int i = threadIdx.x; i < ROWS * SLAB / COPY_BYTES; i += THREADS) {
+    const int row = i / (SLAB / COPY_BYTES), byte = i % (SLAB / COPY_BYTES) * COPY_BYTES;
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to + place(row, byte / 16) + byte % 16), "l"(from + row * pitch + byte),
+                 "n"(COPY_BYTES));
+  }
+#endif
 }
 
 #if defined(DOUBLES)
@@ -50,7 +66,7 @@ gemm(const u8* a, const u8* b, Out* c, int rows, int pitch, int pitch_c, int til
   const u8* from_b = b + size_t(tile_column) * pitch;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = lane / 4, quad = lane % 4;
   const int warp_row = warp / WARPS_N * WARP_M, warp_column = warp % WARPS_N * WARP_N;
-  const int slabs = pitch / SLAB;
+  const int slabs = SLABS;
 
   Accumulator sums[BLOCKS_M][BLOCKS_N][SUMS];
 #pragma unroll

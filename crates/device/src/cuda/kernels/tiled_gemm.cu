@@ -2,6 +2,11 @@
 //
 // Operands lie as for scalar_gemm.cu. TILE_M x TILE_N is the block's tile, EACH_M x EACH_N a thread's; a step is DEPTH deep.
 
+// Elements of k, where rows lie further apart than they are long.
+#ifndef EXTENT_K
+#define EXTENT_K pitch
+#endif
+
 #define ACROSS (TILE_N / EACH_N)
 #define THREADS (TILE_M / EACH_M * ACROSS)
 
@@ -28,7 +33,7 @@ gemm(const In* a, const In* b, Out* c, int rows, int columns, int pitch, int pit
   Sum sums[EACH_M][EACH_N];
 #pragma unroll
   for (int i = 0; i < EACH_M * EACH_N; ++i) sums[i / EACH_N][i % EACH_N] = number(0);
-  for (int k = 0; k < pitch; k += DEPTH) {
+  for (int k = 0; k < EXTENT_K; k += DEPTH) {
     __syncthreads();
     stage<TILE_M>(from_a + k, pitch, shared_a);
     stage<TILE_N>(from_b + k, pitch, shared_b);

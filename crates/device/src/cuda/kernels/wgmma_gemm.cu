@@ -8,6 +8,9 @@
 // every warp of the workers has said so. With CLUSTER = 2 two blocks work on tiles below each other: each fetches half of the
 // slab of B for both, so a stage is empty only when the workers of both have said so.
 // A and B are rows x pitch bytes, padded with zeros to whole slabs; rows beyond their end read as zeros.
+//
+// A warp's results are 16 rows. It lays 128 bytes of each into shared memory, in one of two places in turn, and the copy engine writes them to C,
+// inside its rows and its pitch: stored by lanes, eight rows an instruction, they would keep a multiprocessor longer than GELU does.
 
 #define WORKER_ROWS (TURNS ? TILE_M : TILE_M / WORKERS)
 #define BLOCKS_M (WORKER_ROWS / 64)
@@ -15,6 +18,8 @@
 #define BYTES_B (TILE_N * SLAB)
 #define STAGE_BYTES (BYTES_A + BYTES_B)
 #define THREADS (128 * (WORKERS + 1))
+#define COLUMNS (SLAB / int(sizeof(Out)))
+#define LAID (16 * SLAB)
 
 // Workers that take turns wait for each other's last slab: a stage's barrier tells rounds apart by parity alone, so nobody may wait for
 // a round that is not the next.
@@ -86,11 +91,14 @@ struct Tiles {
 #endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) CLUSTERED
-gemm(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, Out* c, int rows, int pitch_c, int slabs, int tiles_m,
+gemm(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, const __grid_constant__ Map map_c, int slabs, int tiles_m,
      int tiles_n BIAS) {
-  const u32 start = shared_start(), full = start + STAGES * STAGE_BYTES, empty = full + 8 * STAGES;
+  const u32 start = shared_start(), laid = start + STAGES * STAGE_BYTES, full = laid + WORKERS * 8 * LAID, empty = full + 8 * STAGES;
   const u32 rank = CLUSTER > 1 ? rank_in_cluster() : 0;
   if (threadIdx.x == 0) {
+    know(map_a);
+    know(map_b);
+    know(map_c);
     for (int stage = 0; stage < STAGES; ++stage) {
       make_barrier(full + 8 * stage, 1);
       make_barrier(empty + 8 * stage, (TURNS ? 1 : WORKERS) * 4 * CLUSTER);
@@ -127,6 +135,8 @@ gemm(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, Out* 
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
 #endif
     const int worker = threadIdx.x / 128 - 1, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+    const u32 own = laid + (threadIdx.x / 32 - 4) * 2 * LAID;
+    u32 place = 0;
     if (worker == 1) give_turn(0);
     for (int turn = 0; tiles.take(rank, row, column); ++turn) {
       if (TURNS && turn % WORKERS != worker) {
@@ -166,22 +176,29 @@ gemm(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, Out* 
 #pragma unroll
       for (int block = 0; block < BLOCKS_M; ++block) settled(sums[block]);
       if (lane < CLUSTER) release(empty + 8 * before, lane);
-      // C has whole 16 rows and a pitch of whole 16 elements, so pairs never straddle its end.
 #pragma unroll
       for (int block = 0; block < BLOCKS_M; ++block)
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const int r = row + (TURNS ? 0 : worker * WORKER_ROWS) + block * 64 + warp * 16 + lane / 4 + 8 * half;
-          if (r < rows) {
-            Out* to = c + size_t(r) * pitch_c;
+        for (int piece = 0; piece < TILE_N / COLUMNS; ++piece) {
+          const u32 at = own + place * LAID;
+          place ^= 1;
+          if (lane == 0) wait_for_stores<1>();
+          __syncwarp();
 #pragma unroll
-            for (int j = 0; j < TILE_N / 8; ++j) {
-              const int n = column + 8 * j + lane % 4 * 2;
-              if (n < pitch_c) *reinterpret_cast<Pair*>(to + n) = FINISHED(pair(sums[block], j, half), biases[j]);
+          for (int half = 0; half < 2; ++half)
+#pragma unroll
+            for (int inside = 0; inside < COLUMNS / 8; ++inside) {
+              const int j = piece * (COLUMNS / 8) + inside, r = lane / 4 + 8 * half;
+              const u32 byte = inside * 8 * sizeof(Out) + lane % 4 * sizeof(Pair);
+              lay(at + r * SLAB + ((byte / 16 ^ r % 8) * 16 | byte % 16), FINISHED(pair(sums[block], j, half), biases[j]));
             }
-          }
+          laid_out();
+          __syncwarp();
+          if (lane == 0)
+            store(map_c, at, (column + piece * COLUMNS) * int(sizeof(Out)), row + (TURNS ? 0 : worker * WORKER_ROWS) + block * 64 + warp * 16);
         }
     }
+    if (lane == 0) wait_for_stores<0>();
   }
   // A block that left while its neighbour still writes into its shared memory would take that away.
   synchronise();

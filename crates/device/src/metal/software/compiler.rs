@@ -119,7 +119,7 @@ impl Clang {
         if target.language >= 400 {
             text.push_str("#include <MetalPerformancePrimitives/MetalPerformancePrimitives.h>\n");
         }
-        text.push_str("#include \"../runtime/call.h\"\n");
+        text.push_str("#include \"../runtime/call.h\"\n#include \"msl_locals.h\"\n");
         for (i, source) in sources.iter().enumerate() {
             let _ = writeln!(
                 text,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The headers that implement the part of the language which the kernels use, and the process that runs what is compiled with them.
-pub const FILES: [(&str, &str); 21] = [
+pub const FILES: [(&str, &str); 22] = [
     (
         "include/MetalPerformancePrimitives/MetalPerformancePrimitives.h",
         include_str!("include/MetalPerformancePrimitives/MetalPerformancePrimitives.h"),
@@ -22,6 +22,7 @@ pub const FILES: [(&str, &str); 21] = [
     ("include/msl_cooperative.h", include_str!("include/msl_cooperative.h")),
     ("include/msl_formats.h", include_str!("include/msl_formats.h")),
     ("include/msl_layout.h", include_str!("include/msl_layout.h")),
+    ("include/msl_locals.h", include_str!("include/msl_locals.h")),
     ("include/msl_math.h", include_str!("include/msl_math.h")),
     ("include/msl_planted.h", include_str!("include/msl_planted.h")),
     ("include/msl_spaces.h", include_str!("include/msl_spaces.h")),

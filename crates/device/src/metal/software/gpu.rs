@@ -7,6 +7,7 @@
 
 use super::clock::{Clock, Rates, SPENDINGS};
 use super::compiler::{Clang, Target};
+use super::meters;
 use super::planted::{Misaligned, Planted};
 use crate::contract::{Description, Fault, Kind, Meter, MissingMeter, Refusal, Rung};
 use crate::metal::element::Element;
@@ -20,6 +21,7 @@ use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::rc::Rc;
 
 /// How much longer a launch takes over tensors of the host that a planted rule makes slow.
 const SLOW: f64 = 3.0;
@@ -31,6 +33,7 @@ pub struct Simulated {
     name: String,
     planted: Planted,
     clock: Clock,
+    channels: meters::Planted,
     /// Triples whose kernels do not load, as if the system were older than its compiler.
     pub gated: Vec<Types>,
     process: Child,
@@ -66,6 +69,7 @@ impl Simulated {
             name: "plain".into(),
             planted,
             clock: Clock::new(Rates::PLANTED),
+            channels: meters::Planted::new(sdk),
             gated: Vec::new(),
             process,
             requests,
@@ -384,11 +388,16 @@ impl Gpu for Simulated {
         if self.is_changing() {
             self.ran.clear();
         }
-        Ok(self.clock.time(&spent, repeats))
+        let time = self.clock.time(&spent, repeats);
+        self.channels.launched(time, &spent, repeats);
+        Ok(time)
+    }
+
+    fn idle(&mut self, time: Time) {
+        self.channels.idled(time);
     }
 
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>) {
-        let reason = "a device in software draws no power of its own".into();
-        (Vec::new(), vec![MissingMeter { name: "GPU energy".into(), reason }])
+        crate::metal::meters::of(Ok(Rc::new(self.channels.clone())))
     }
 }

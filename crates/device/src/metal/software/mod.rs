@@ -13,6 +13,7 @@ pub mod compiler;
 pub mod files;
 pub mod glue;
 pub mod gpu;
+pub mod meters;
 pub mod planted;
 
 use super::device::MetalDevice;

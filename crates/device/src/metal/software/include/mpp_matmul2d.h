@@ -36,7 +36,9 @@ public:
     return true;
   }
 #endif
-  template <class L, class R, class C, class CoordType = int> auto get_destination_cooperative_tensor() const {
+  template <class L, class R, class C, class CoordType = int>
+    requires(!metal::is_qualified<L> && !metal::is_qualified<R>)
+  auto get_destination_cooperative_tensor() const {
     static_assert(Scope::simdgroups > 0, "cooperative tensor cannot be used with execution_thread");
     static_assert(metal::is_same_v<CoordType, int>, "coordinate data type must be int");
     static_assert(metal::is_same_v<C, float> || metal::is_same_v<C, half> || metal::is_same_v<C, bfloat> || metal::is_same_v<C, int32_t>,

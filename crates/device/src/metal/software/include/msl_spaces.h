@@ -44,6 +44,11 @@ template <class T> struct space_of<__attribute__((address_space(3))) T> { static
 #else
 template <class T> struct space_of { static constexpr space value = space::device_space; };
 #endif
+// The type of a local variable as compilers of 27 give it to `decltype` (msl_locals.h).
+template <class T> struct in_thread;
+template <class T> struct remove_addrspace<in_thread<T>> { using type = T; };
+template <class T> constexpr bool is_qualified = false;
+template <class T> constexpr bool is_qualified<in_thread<T>> = true;
 template <class T> using remove_addrspace_t = typename remove_addrspace<T>::type;
 
 template <class T> struct remove_const { using type = T; };

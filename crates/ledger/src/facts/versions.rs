@@ -1,0 +1,132 @@
+//! Which toolchains, languages and targets are accepted, and do they all give the same output?
+
+use super::cells::{Index, Product};
+use super::row::Subject;
+use crate::effect::Effect;
+use crate::rows::{CellId, CellRow, FactRow, Outcome, Probe, name_of};
+use std::collections::BTreeMap;
+
+/// Every fact of the probe `versions`.
+pub(super) fn facts(index: &Index<'_>) -> Vec<FactRow> {
+    let mut facts = Vec::new();
+    for (product, rows) in &index.versions {
+        let Product { path, triple, shape, recipe, cache } = *product;
+        let subject =
+            Subject { product: Some((shape, recipe, cache)), ..Subject::triple(Probe::Versions, path, triple) };
+        facts.extend(rows.iter().map(|row| {
+            let (word, words) = said(row);
+            subject.word(&format!("version.{}", row.tile), word, words, &[row.cell])
+        }));
+        facts.extend(bits(&subject, rows));
+    }
+    facts
+}
+
+/// The word of a toolchain, and what took effect or why not.
+fn said(row: &CellRow) -> (String, String) {
+    let effect = Effect::of(&row.reason);
+    let took = effect.map_or("", |effect| effect.took);
+    match row.outcome {
+        Outcome::Right => ("accepted".into(), took.to_owned()),
+        // It ran; what the gate cannot tell is no refusal.
+        other @ (Outcome::Imprecise | Outcome::Mistrusted) => {
+            let judgement = effect.map_or("", |effect| effect.judgement);
+            ("accepted".into(), format!("{took}; {}: {judgement}", name_of(&other)))
+        }
+        Outcome::RefusedCompile | Outcome::RefusedLoad => {
+            let rung = if row.outcome == Outcome::RefusedCompile { "compile" } else { "load" };
+            (format!("refused: {rung}"), format!("{}: {}", class(&row.reason), row.reason))
+        }
+        other => (name_of(&other), row.reason.clone()),
+    }
+}
+
+/// Phrases of compilers, assemblers, loaders and drivers, in lower case, with what they come to. The first that is found counts.
+const CLASSES: [(&str, &str); 22] = [
+    ("invalid value for --gpu-architecture", "the compiler knows no such target"),
+    ("is not defined for option 'gpu-architecture'", "the compiler knows no such target"),
+    ("unsupported gpu architecture", "the compiler knows no such target"),
+    ("unsupported .version", "the assembler knows no such PTX version"),
+    ("unsupported_ptx_version", "the driver knows no such PTX version"),
+    ("requires ptx isa .version", "an instruction needs a later PTX version"),
+    ("requires .target", "an instruction needs another target"),
+    ("not supported on .target", "an instruction needs another target"),
+    ("cannot be compiled to future architecture", "an instruction needs another target"),
+    ("for sm_90a alone", "the kernel is for another target"),
+    ("and later", "the kernel is for another target"),
+    ("higher than default sm version", "the target is newer than this device"),
+    ("no_binary_for_gpu", "no code for this device"),
+    ("no kernel image", "no code for this device"),
+    ("device kernel image is invalid", "no code for this device"),
+    ("invalid_image", "no code for this device"),
+    ("language version", "no such language here"),
+    ("invalid value 'metal", "no such language here"),
+    ("not compatible with", "compiled for another system"),
+    ("target os", "compiled for another system"),
+    ("does not offer", "the processor has not what it needs"),
+    ("no such file", "a part of the toolchain is missing"),
+];
+
+/// What a refusal comes to.
+fn class(words: &str) -> &'static str {
+    let words = words.to_lowercase();
+    CLASSES.iter().find(|(phrase, _)| words.contains(phrase)).map_or("in other words", |(_, class)| class)
+}
+
+/// Whether every toolchain that is accepted gives the same output; none where fewer than two are.
+fn bits(subject: &Subject, rows: &[&CellRow]) -> Option<FactRow> {
+    let mut outputs: BTreeMap<&str, Vec<&CellRow>> = BTreeMap::new();
+    for row in rows {
+        if let Some(effect) = Effect::of(&row.reason) {
+            outputs.entry(effect.output).or_default().push(row);
+        }
+    }
+    let cells: Vec<CellId> = outputs.values().flatten().map(|row| row.cell).collect();
+    if cells.len() < 2 {
+        return None;
+    }
+    let mut groups: Vec<(&str, Vec<&str>)> =
+        outputs.iter().map(|(output, rows)| (*output, rows.iter().map(|row| row.tile.as_str()).collect())).collect();
+    groups.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then_with(|| a.cmp(b)));
+    let (value, words) = match groups.len() {
+        1 => ("same", format!("{} toolchains give output {}", cells.len(), groups[0].0)),
+        _ => {
+            let each = |(output, names): &(&str, Vec<&str>)| format!("output {output} by {}", names.join(", "));
+            ("differ", groups.iter().map(each).collect::<Vec<_>>().join("; "))
+        }
+    };
+    Some(subject.word("version.bits", value, words, &cells))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_told_apart_by_their_words() {
+        let cases = [
+            ("nvrtc: error: invalid value for --gpu-architecture (-arch)", "the compiler knows no such target"),
+            (
+                "ptxas fatal: Unsupported .version 9.9; current version is '9.0'",
+                "the assembler knows no such PTX version",
+            ),
+            (
+                "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (the provided PTX was compiled with an unsupported toolchain.)",
+                "the driver knows no such PTX version",
+            ),
+            ("Instruction 'wgmma.fence' not supported on .target 'sm_100a'", "an instruction needs another target"),
+            (
+                "CUDA_ERROR_NO_BINARY_FOR_GPU (no kernel image is available for execution on the device)",
+                "no code for this device",
+            ),
+            (
+                "ptxas fatal   : SM version specified by .target is higher than default SM version assumed",
+                "the target is newer than this device",
+            ),
+            ("error: something else", "in other words"),
+        ];
+        for (words, expected) in cases {
+            assert_eq!(class(words), expected, "{words}");
+        }
+    }
+}
