@@ -156,7 +156,9 @@ mod tests {
 
     #[test]
     fn a_tree_and_a_whole_model_are_listed_too() {
-        let (stated, other) = (published("hopper mma f16 to f32, floored"), &published("f16 rounded once").model);
+        let stated = published("hopper mma f16 to f32, floored");
+        let finer = Node::from(stated.model.body.step().clone()).chained(4);
+        let other = &Model { body: finer, ..stated.model.clone() };
         let words = unlisted(other, &[], &stated.model);
         assert!(matches!(words.as_slice(), [one] if one.starts_with(TREE)), "{words:?}");
         let class = listing(WHOLE, &["this one", &published_as(stated)]);
