@@ -206,13 +206,6 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
         };
         attempt += 1;
         let unexplained = witnesses.unexplained(model);
-            eprintln!(
-                "  attempt {attempt}: {} of {} unexplained, spent {:.1} M, tiles {}",
-                unexplained.len(),
-                witnesses.len(),
-                witnesses.spent() as f64 / 1e6,
-                asker.probes().before_validation()
-            );
         let spent = left < effort.evaluations / 32 || attempt > ATTEMPTS || asker.probes().before_validation() > TILES;
         if spent {
             if unexplained.is_empty() {
