@@ -79,6 +79,9 @@ struct DeviceRow {
     k: Option<usize>,
     claimed: bool,
     same: bool,
+    /// Empty in files that were written before it was looked for.
+    #[serde(default)]
+    listed: Option<bool>,
     probes: u64,
     seconds: f64,
     words: String,
@@ -96,7 +99,8 @@ pub fn write(dir: &Path, origin: &Origin, tables: &[Table]) -> anyhow::Result<()
     std::fs::create_dir_all(dir).with_context(|| format!("cannot make the directory {}", dir.display()))?;
     let mut lines = csv::Writer::from_path(dir.join("lines.csv"))?;
     let mut devices = csv::Writer::from_path(dir.join("devices.csv"))?;
-    devices.write_record(["family", "planted", "seed", "k", "claimed", "same", "probes", "seconds", "words"])?;
+    devices
+        .write_record(["family", "planted", "seed", "k", "claimed", "same", "listed", "probes", "seconds", "words"])?;
     let mut devices = csv::WriterBuilder::new().has_headers(false).from_writer(devices.into_inner()?);
     for table in tables {
         let family = table.family.name().to_owned();
@@ -117,7 +121,7 @@ pub fn write(dir: &Path, origin: &Origin, tables: &[Table]) -> anyhow::Result<()
                 most_share,
             })?;
         }
-        for Drawn { planted, seed, k, claimed, same, probes, seconds, words } in table.devices.clone() {
+        for Drawn { planted, seed, k, claimed, same, listed, probes, seconds, words } in table.devices.clone() {
             devices.serialize(DeviceRow {
                 family: family.clone(),
                 planted,
@@ -125,6 +129,7 @@ pub fn write(dir: &Path, origin: &Origin, tables: &[Table]) -> anyhow::Result<()
                 k,
                 claimed,
                 same,
+                listed,
                 probes,
                 seconds,
                 words,

@@ -39,7 +39,7 @@ fn main() -> Result<(), String> {
             let product = tiles(path, triple)
                 .first()
                 .and_then(|tile| source::gemm(path, triple, *tile, SHARED, Finish::Plain).ok());
-            let ceiling = variants(path).pop().and_then(|variant| variant.source(path, triple).ok());
+            let ceiling = variants(path, triple).pop().and_then(|variant| variant.source(path, triple).ok());
             for (kernel, source) in [("ceiling", ceiling), ("product", product)] {
                 let Some(source) = source else { continue };
                 let Ok(architecture) = source.targets.compiled_for(target) else { continue };

@@ -50,7 +50,7 @@ fn sources(target: Target, shared_bytes: usize) -> Vec<Source> {
             let wanted = source::finishes(path, triple) && matches!(triple.a, Format::F16 | Format::E4m3);
             let finished = finishes.into_iter().filter(|_| wanted);
             all.extend(finished.flat_map(|finish| tiles.iter().filter_map(move |tile| of(tile, finish))));
-            let last = variants(path).into_iter().next_back().filter(|_| target == Target(90));
+            let last = variants(path, triple).into_iter().next_back().filter(|_| target == Target(90));
             all.extend(last.map(|v| v.source(path, triple).unwrap()));
         }
     }

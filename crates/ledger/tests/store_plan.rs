@@ -33,7 +33,7 @@ fn a_plan_survives_its_own_text_and_hash() {
 
 /// A section of addresses in front of the limits.
 fn addresses(keys: &str) -> String {
-    format!("[alignment]\n{keys}\n[limits]")
+    format!("[alignment]\nshapes = [\"8x8x8\"]\n{keys}\n[limits]")
 }
 
 #[test]

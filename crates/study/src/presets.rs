@@ -108,7 +108,7 @@ mod tests {
             assert!(paper.contains(&preset("paper", backend).unwrap().matches.triple));
             let study = triples("study", backend);
             assert!(study.len() < paper.len() && study.iter().all(|triple| paper.contains(triple)), "{study:?}");
-            assert!(triples("quick", backend).is_empty() && triples("units", backend).is_empty());
+            assert!(triples("full", backend).is_empty() && triples("units", backend).is_empty());
             assert_eq!(triples("attention", backend).len(), 1, "its own list stands");
         }
         assert!(triples("paper", "cpu").is_empty());

@@ -1,4 +1,4 @@
-//! Are published models recovered as functions from units that compute them?
+//! Are published models recovered from units that compute them, as functions and with their parameters in the printed class?
 
 mod recovery_unit;
 
@@ -37,7 +37,8 @@ fn published_models_are_recovered() {
             let recovered = recovery.recovered.model().expect("a model");
             let right = recovery.recovered.is_exact() && same_function(recovered, model, k, 11, 1_000);
             let frugal = recovery.probes.before_validation() <= 5_000;
-            (!right || !frugal).then(|| format!("{name}: {model}\n{recovery}"))
+            let outside = recovery.recovered.unlisted(model).unwrap_or_default();
+            (!right || !frugal || !outside.is_empty()).then(|| format!("{name}: {model}\n{recovery}\n{outside:?}"))
         })
         .collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));

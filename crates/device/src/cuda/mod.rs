@@ -258,7 +258,7 @@ impl Device for Cuda {
 
     fn ceiling_variants(&self, path: &str, triple: Triple) -> Vec<String> {
         match Self::offered(path, triple) {
-            Ok(path) => loops::variants(path).iter().map(loops::Variant::to_string).collect(),
+            Ok(path) => loops::variants(path, triple).iter().map(loops::Variant::to_string).collect(),
             Err(_) => Vec::new(),
         }
     }
@@ -403,10 +403,13 @@ impl Device for Cuda {
 
     fn ceiling(&mut self, spec: &CeilingSpec) -> Result<Box<dyn Ceiling>, Refusal> {
         let path = Self::offered(&spec.path, spec.triple).map_err(refused)?;
-        let variant = loops::variants(path).into_iter().find(|v| v.to_string() == spec.variant).ok_or_else(|| {
-            let known = self.ceiling_variants(&spec.path, spec.triple).join(" ");
-            refused(format!("no variant `{}` of this ceiling loop; there are {known}", spec.variant))
-        })?;
+        let variant = loops::variants(path, spec.triple)
+            .into_iter()
+            .find(|v| v.to_string() == spec.variant)
+            .ok_or_else(|| {
+                let known = self.ceiling_variants(&spec.path, spec.triple).join(" ");
+                refused(format!("no variant `{}` of this ceiling loop; there are {known}", spec.variant))
+            })?;
         let setting = self.setting()?;
         Ok(Box::new(loops::CudaCeiling::new(setting, path, spec.triple, variant, self.target())?))
     }

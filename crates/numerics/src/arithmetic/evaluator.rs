@@ -13,6 +13,7 @@ use super::special::Nans;
 use super::sum::{Align, ProductExponent, ZeroProducts};
 use super::value::Value;
 use crate::Format;
+use crate::random::{GOLDEN, mix};
 use rayon::prelude::*;
 
 /// A model made ready for one K. It does not change and may be shared by threads; each brings a [`Scratch`].
@@ -135,6 +136,28 @@ impl Evaluator {
         self.decode_a(inputs.a, inputs.a_scales, a);
         self.decode_b(inputs.b, inputs.b_scales, b);
         self.run(a, b, inputs.c, values, terms)
+    }
+
+    /// As [`Evaluator::dot`], with a word for all that the sums left on the way: models of one tree whose words differ part
+    /// somewhere, even where their codes are the same.
+    ///
+    /// # Panics
+    /// As [`Evaluator::dot`].
+    pub fn dot_traced(&self, scratch: &mut Scratch, inputs: Inputs<'_>) -> (u64, u64) {
+        assert_eq!((inputs.a.len(), inputs.b.len()), (self.k, self.k), "a row and a column of {} codes", self.k);
+        let Scratch { a, b, values, terms } = scratch;
+        self.decode_a(inputs.a, inputs.a_scales, a);
+        self.decode_b(inputs.b, inputs.b_scales, b);
+        let mut word = GOLDEN;
+        let code = self.run_seen(a, b, inputs.c, values, terms, |value| {
+            // A value is the same however its significand is written.
+            let zeros = value.magnitude.trailing_zeros() % 64;
+            let place = if value.magnitude == 0 { 0 } else { value.place + zeros as i32 };
+            let ends = u64::from(place as u32) << 32 | u64::from(value.exponent as u32);
+            let kind = (value.class as u64) << 1 | u64::from(value.negative);
+            word = mix(mix(mix(word ^ value.magnitude >> zeros) ^ ends) ^ kind);
+        });
+        (code, word)
     }
 
     /// The codes of d for many rows, columns and c, over all cores.

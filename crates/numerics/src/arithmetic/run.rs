@@ -14,6 +14,20 @@ use std::ops::Range;
 impl Evaluator {
     /// The code of d.
     pub(super) fn run(&self, a: &Row, b: &Row, c: u64, values: &mut [Value], terms: &mut Vec<Term>) -> u64 {
+        self.run_seen(a, b, c, values, terms, |_| {})
+    }
+
+    /// The code of d; `see` is shown what leaves each sum.
+    #[inline(always)]
+    pub(super) fn run_seen(
+        &self,
+        a: &Row,
+        b: &Row,
+        c: u64,
+        values: &mut [Value],
+        terms: &mut Vec<Term>,
+        mut see: impl FnMut(&Value),
+    ) -> u64 {
         values[0] = self.c.value(c);
         values[1] = Value::ZERO;
         let outline = &*self.program.outline;
@@ -30,6 +44,7 @@ impl Evaluator {
                     self.sum(op, a, b, terms)
                 }
             };
+            see(&values[op.out as usize]);
         }
         let mut value = values[outline.result as usize];
         if let Some(store) = &self.store {

@@ -8,7 +8,8 @@
 //! | outside, at a rate of 1/2, 10⁻², 10⁻⁴ | 10 % each | a drawn model with one deviation; no model of the family computes it |
 //!
 //! A model that is called exact is held against the planted one on fresh inputs of all distributions ([`first_difference`]),
-//! drawn by a seed that recovery never saw.
+//! drawn by a seed that recovery never saw. Of a published model the parameters must lie in the class that is printed, too
+//! ([`Recovered::unlisted`]).
 
 use super::drawn::{Bounds, Drawn, drawn, line, timed};
 use super::{Family, Limit, Table};
@@ -44,6 +45,9 @@ pub fn arithmetic(seed: u64, n: u32, bounds: Bounds<'_>) -> Table {
         let part = some(percent, name, family, seeds);
         lines.push(line(&part, "recovered", |d| d.claimed && d.same, Limit::AtLeast(0.99)));
         lines.push(line(&part, "false exact", |d| d.claimed && !d.same, Limit::Never));
+        if family == UnitFamily::Published {
+            lines.push(line(&part, "parameters in the class", |d| d.listed == Some(true), Limit::AtLeast(0.99)));
+        }
         devices.extend(part);
     }
     for (rate, name) in [(0.5, "outside, rate 1/2"), (1e-2, "outside, rate 1e-2"), (1e-4, "outside, rate 1e-4")] {
@@ -66,6 +70,7 @@ fn one(name: &str, seed: u64, family: UnitFamily, bounds: Bounds<'_>) -> Option<
         k: Some(k),
         claimed: false,
         same: false,
+        listed: None,
         probes: 0,
         seconds,
         words: String::new(),
@@ -79,6 +84,9 @@ fn one(name: &str, seed: u64, family: UnitFamily, bounds: Bounds<'_>) -> Option<
                 Recovered::Inexact { why, .. } => why.to_string(),
             };
             let truth = planted.model().ok()?;
+            if family == UnitFamily::Published {
+                device.listed = Some(recovery.recovered.unlisted(&truth).is_some_and(|outside| outside.is_empty()));
+            }
             device.same = recovery.recovered.model().is_some_and(|model| same(model, &truth, k, seed));
         }
         Err(error) => device.words = error.to_string(),

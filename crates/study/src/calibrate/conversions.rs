@@ -53,6 +53,7 @@ fn one(seed: u64) -> Option<Drawn> {
         k: None,
         claimed: false,
         same: false,
+        listed: None,
         probes: 0,
         seconds,
         words: String::new(),

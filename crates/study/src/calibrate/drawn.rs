@@ -19,6 +19,8 @@ pub struct Drawn {
     pub claimed: bool,
     /// Whether what was claimed, or else the nearest that was found, is what was planted.
     pub same: bool,
+    /// Whether the planted parameters lie in the class that was printed; `None` where they were not looked for.
+    pub listed: Option<bool>,
     /// Tiles, launches or codes that were asked before the claim was tested.
     pub probes: u64,
     /// Wall time of the recovery with one core, s.

@@ -43,6 +43,7 @@ fn one(name: &str, seed: u64, deviates: bool) -> Option<Drawn> {
         k: Some(planted.shape.k),
         claimed: false,
         same: false,
+        listed: None,
         probes: 0,
         seconds,
         words: String::new(),

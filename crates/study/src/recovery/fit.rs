@@ -92,7 +92,7 @@ impl<'w> Fitter<'w> {
     }
 
     /// Turns every knob once, in order or, where the search was stuck, in any order.
-    fn sweep(&mut self, fit: &mut Fit, set: &mut Set, shuffled: bool, fineness: Fineness) -> bool {
+    pub(super) fn sweep(&mut self, fit: &mut Fit, set: &mut Set, shuffled: bool, fineness: Fineness) -> bool {
         let mut order = knobs(&fit.model);
         if shuffled {
             (1..order.len()).rev().for_each(|i| order.swap(i, self.dice.below(i + 1)));
@@ -200,7 +200,13 @@ impl<'w> Fitter<'w> {
             if stuck > patience {
                 break;
             }
-            if stuck % 5 != 2 || !self.detour(fit, set) {
+            let escaped = match stuck % 5 {
+                1 => set.wrong <= DETOURED && self.turn_jointly(fit, set),
+                2 => self.detour(fit, set),
+                3 => self.renew(fit, set),
+                _ => false,
+            };
+            if !escaped {
                 self.witnesses.press(set);
             }
         }

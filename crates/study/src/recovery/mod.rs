@@ -6,12 +6,12 @@
 //! 1. `steadiness`: whether an output is a function of its row, its column and c at all;
 //! 2. `scope`, `swaps`, `precedence` and `masks`: at which sizes terms show, which products are added in one step, where it
 //!    looks for a NaN first, and in which order steps follow one another;
-//! 3. `pool`, `witnesses`, `tournament`, `fit`, `mistaken`, `coarseness` and `crossings`: ladders, edges, zeros and specials, and the settings of all parameters that
-//!    explain them;
-//! 4. `hints`, `directed` and `rivals`: questions at the sizes and distances where the parameters of a model show, inputs on
-//!    which models that differ in one parameter, in coupled ones or in their tree part from it, and the class of those that
-//!    no input tells apart; `relatives`: simpler questions around what refuted a model;
-//! 5. `validate`: fresh dot products, compared bit by bit.
+//! 3. `pool`, `witnesses`, `tournament`, `fit`, `mistaken`, `coarseness`, `crossings`, `jointly` and `renewal`: ladders, edges,
+//!    zeros and specials, and the settings of all parameters that explain them;
+//! 4. `hints`, `directed`, `rivals` and `nudges`: questions at the sizes and distances where the parameters of a model show,
+//!    inputs on which models that differ in one parameter, in coupled ones or in their tree part from it, and the class of
+//!    those that no input tells apart; `relatives`: simpler questions around what refuted a model;
+//! 5. `validate`: fresh dot products, compared bit by bit. `listed`: whether what somebody states lies in the class.
 //!
 //! Only the last stage makes a claim. The others may guess: a wrong guess costs probes or ends as `inexact`, and a
 //! model is `exact` only if it predicted every output of a validation whose inputs were drawn after it was chosen. What was
@@ -27,15 +27,19 @@ mod dice;
 mod directed;
 mod fit;
 mod hints;
+mod jointly;
 mod knobs;
+mod listed;
 mod masks;
 mod mistaken;
+mod nudges;
 mod operands;
 mod outcome;
 mod pool;
 mod precedence;
 mod question;
 mod relatives;
+mod renewal;
 mod rivals;
 mod scope;
 mod settings;

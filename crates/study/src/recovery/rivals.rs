@@ -5,6 +5,7 @@ use super::directed::directed;
 use super::hints::Hints;
 use super::knobs::{knobs, pairs, step, sums};
 use super::mistaken::mistaken;
+use super::nudges::told_apart;
 use super::pool::{Scope, pooled};
 use super::question::{Asker, Observation, Question, Stage};
 use super::settings::{Fineness, settings};
@@ -13,7 +14,7 @@ use super::witnesses::Witnesses;
 use super::words::setting;
 use rigel_device::unit::{UnitError, UnitSpec};
 use rigel_ledger::units::Undetermined;
-use rigel_numerics::arithmetic::{Evaluator, Line, Model};
+use rigel_numerics::arithmetic::{Evaluator, Line, Model, Published, library};
 
 /// Questions at the places where the parameters of the best model show, asked before any rival is looked at.
 const UNPROMPTED: usize = 240;
@@ -160,7 +161,8 @@ pub(super) fn eliminate_thoroughly(
     let bank = Bank::new(&evaluator, (0..THOROUGH / slow).map(draw).collect());
     let mut chosen: Vec<(u64, Question)> = Vec::new();
     let mut taken = vec![false; bank.questions.len()];
-    let (mut scratch, of_one) = (evaluator.scratch(), ALONE / slow);
+    let of_one = ALONE / slow;
+    let tree = bare(&best.body);
     for (n, rival) in rivals(best, shapes).into_iter().enumerate() {
         let Ok(other) = evaluator.remade(&rival) else { continue };
         if let Some(at) = bank.differing(&evaluator, &other, n * 37) {
@@ -171,11 +173,11 @@ pub(super) fn eliminate_thoroughly(
             continue;
         }
         let hints = hints.and(&rival);
-        let mut other_scratch = other.scratch();
-        let own = (0..of_one)
-            .map(|i| directed(&spec, scope, &hints, Dice::new(seed ^ 0x5EED_0006, (n * of_one + i) as u64)))
-            .map(|q| (evaluator.dot(&mut scratch, q.inputs()), q))
-            .find(|(code, q)| other.dot(&mut other_scratch, q.inputs()) != *code);
+        let own =
+            (0..of_one).map(|i| directed(&spec, scope, &hints, Dice::new(seed ^ 0x5EED_0006, (n * of_one + i) as u64)));
+        let guided = bare(&rival.body) == tree;
+        let dice = Dice::new(seed ^ 0x5EED_0007, n as u64);
+        let own = told_apart(&spec, (&evaluator, &other), guided, own, dice);
         if own.is_some() && witnesses.explains(&rival) {
             chosen.extend(own);
         }
@@ -219,9 +221,21 @@ pub(super) fn undetermined(
         let said = others.iter().map(|model| setting(model, knob));
         all.extend(class(knob.to_string(), setting(best, knob), said));
     }
-    let others = trees(best, shapes).into_iter().filter(untold).map(|model| super::words::tree(&model.body));
-    all.extend(class("tree of steps".to_owned(), super::words::tree(&best.body), others));
+    let others = trees(best, shapes).into_iter().filter(&mut untold).map(|model| super::words::tree(&model.body));
+    all.extend(class(TREE.to_owned(), super::words::tree(&best.body), others));
+    let takes = |model: &Model| (model.triple, model.scales.map(|s| (s.a, s.b, s.group)));
+    let published = library().iter().filter(|p| takes(&p.model) == takes(best) && untold(&p.model)).map(published_as);
+    all.extend(class(WHOLE.to_owned(), "this one".to_owned(), published));
     all
+}
+
+/// What trees, and whole models, are called where they stand in a class.
+pub(super) const TREE: &str = "tree of steps";
+pub(super) const WHOLE: &str = "whole model";
+
+/// What a published model is called in a class.
+pub(super) fn published_as(published: &Published) -> String {
+    format!("published as {}", published.name)
 }
 
 /// Observations that settings of the class must explain.

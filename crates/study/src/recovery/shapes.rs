@@ -232,6 +232,10 @@ fn trees(frame: &Frame) -> Vec<Node> {
         inside.push(join(&Split::Whole, step(false), together));
         // The same, but c is the first of the two: a NaN of c comes out before that of the products.
         inside.push(join(&Split::Whole, step(false), JoinOrder::InTurn { c: CPlace::First }));
+        // Or c goes through a sum of its own before it meets them.
+        if frame.groups == 1 {
+            inside.push(late(&Split::Whole, step(true), 0));
+        }
     } else if !frame.exact {
         let nowhere = [JoinOrder::Together { c: false }, JoinOrder::Pairwise { c: CPlace::Nowhere }];
         let with_c =
@@ -348,4 +352,25 @@ pub(super) fn begun(shape: &Node, triple: Triple, k: usize, scales: Option<Scale
     let nan = NanRule::Word(triple.c.nan_code().unwrap_or(0));
     let plain = Intake::default();
     Model { triple, k, a: plain, b: plain, c: plain, scales, body, store: None, nan }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    /// c that is rounded by a sum of its own and then joins all products in one step: neither one step nor two terms.
+    #[test]
+    fn one_step_has_every_way_in_which_c_can_enter() {
+        let exchanges = Exchanges { classes: vec![vec![0, 1, 2, 3]], open: Vec::new(), apart: HashSet::new() };
+        let shapes = shapes("f16,f16->f32".parse().expect("a triple"), 4, &exchanges, &[], false);
+        let has = |fits: &dyn Fn(&Node) -> bool| shapes.iter().any(|shape| fits(&shape.body));
+        assert!(has(&|node| matches!(node, Node::Step(step) if step.c)));
+        assert!(has(&|node| matches!(node, Node::Join(join) if join.split == Split::Whole && !join.each.uses_c())));
+        let late = |node: &Node| match node {
+            Node::Chain(Chain { split: Split::Whole, each, late_c: Some(late) }) => late.after == 0 && each.uses_c(),
+            _ => false,
+        };
+        assert!(has(&late));
+    }
 }

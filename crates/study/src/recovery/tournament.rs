@@ -6,11 +6,12 @@
 //! optimal exploration in multi-armed bandits", ICML 2013), and what has been pursued in vain is not pursued again.
 
 use super::fit::{Fit, Fitter};
-use super::knobs::{Knob, Operand, Place, number_of_sums, step, sums};
+use super::knobs::{Knob, Operand, Place, form_at, number_of_sums, step, sums};
 use super::settings::Fineness;
 use super::shapes::{Kind, bare, kinds};
 use super::witnesses::Set;
-use rigel_numerics::arithmetic::{Evaluator, Model, Node, ScaledPart};
+use rigel_numerics::Rounding;
+use rigel_numerics::arithmetic::{Evaluator, Model, Node, Rounded, ScaledPart};
 
 /// What is known from one search to the next.
 pub(super) struct Tournament<F> {
@@ -36,10 +37,10 @@ const CLIMBED_ON: usize = 4;
 /// Observations on which beginnings are compared.
 const QUICK: usize = 180;
 /// Beginnings that are tried before anything else is known.
-const PLAIN: (usize, usize) = (12, 2);
+const PLAIN: (usize, usize) = (16, 4);
 /// Beginnings that are fitted a little, a lot, and in full; and how many of them may have the same tree.
-const BEGUN: (usize, usize) = (48, 4);
-const HEATS: (usize, usize) = (12, 3);
+const BEGUN: (usize, usize) = (64, 6);
+const HEATS: (usize, usize) = (16, 4);
 const FITTED: (usize, usize) = (4, 2);
 /// Of these, those with which a long search is tried.
 const PURSUED: usize = 2;
@@ -87,7 +88,7 @@ impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
             }
             promising.extend(search.begin(&fit.model, &mut quick));
         }
-        let heats = [(HEATS, 0, all / 48), (FITTED, 1, all / 8)];
+        let heats = [(HEATS, 0, all / 32), (FITTED, 1, all / 8)];
         for (places, patience, part) in heats {
             chosen(&mut promising, places);
             let mut found = Vec::new();
@@ -148,6 +149,7 @@ impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
     /// sums, and carried over to all others. Twice: what operands are converted to may be looked for before the sums have
     /// taken its place, or after.
     fn singly(&self, search: &mut Fitter<'_>, most: u64) -> Vec<Model> {
+        let bits = search.witnesses.shown_bits();
         let mut all = Vec::new();
         for count in [1, 2] {
             let trees = || search.shapes.iter().take(TREES).map(|shape| &shape.body);
@@ -155,7 +157,7 @@ impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
                 let mut models = trees().map(|body| (self.begin)(body, &kinds, part));
                 let possible =
                     |model: &Model| number_of_sums(model) == count && Evaluator::new(model, search.k).is_ok();
-                all.extend(models.find(possible));
+                all.extend(models.find(possible).into_iter().flat_map(|model| ended(&model, bits)));
             }
         }
         all.dedup();
@@ -188,11 +190,12 @@ impl<F: Fn(&Node, &[Kind], Option<ScaledPart>) -> Model> Tournament<F> {
     /// Every tree with every kinds of sums, as it begins and with what single terms have shown, and how well it does.
     fn beginnings(&self, search: &mut Fitter<'_>, quick: &mut Set) -> Vec<Fit> {
         let mut all = Vec::new();
-        let shapes = search.shapes;
+        let (shapes, bits) = (search.shapes, search.witnesses.shown_bits());
         for body in shapes.iter().take(TREES).map(|shape| &shape.body) {
             let count = sums(&mut body.clone()).len();
             let mut least = u64::MAX / 4;
             let plain = kinds(count, self.scaled).into_iter().map(|(kinds, part)| (self.begin)(body, &kinds, part));
+            let plain = plain.flat_map(|model| ended(&model, bits));
             let carried =
                 self.alone.iter().filter(|model| number_of_sums(model) == count).map(|model| carried(model, body));
             for model in carried.chain(plain) {
@@ -218,7 +221,25 @@ fn alike(one: &Model, other: &Model) -> bool {
     let kinds =
         |model: &Model| -> Vec<Kind> { sums(&mut model.body.clone()).into_iter().map(|s| Kind::of(s)).collect() };
     let part = |model: &Model| model.scales.map(|scales| scales.on);
-    part(one) == part(other) && kinds(one) == kinds(other) && bare(&one.body) == bare(&other.body)
+    part(one) == part(other)
+        && one.store.is_some() == other.store.is_some()
+        && kinds(one) == kinds(other)
+        && bare(&one.body) == bare(&other.body)
+}
+
+/// A model whose outputs have as many significant bits as are seen: its last sum is rounded to so many, or a last rounding
+/// follows it. Like the kind of a sum, that is structure.
+fn ended(model: &Model, bits: u32) -> Vec<Model> {
+    if model.triple.is_integer() {
+        return vec![model.clone()];
+    }
+    let precision = Some(bits).filter(|&bits| bits < model.triple.c.precision());
+    let mut own = model.clone();
+    if let Some(form) = form_at(&mut own, Place::Sum(number_of_sums(model) - 1)) {
+        form.precision = precision;
+    }
+    let last = Rounded { precision, ..Rounded::to(model.triple.c, Rounding::NearestEven) };
+    vec![own, Model { store: Some(last), ..model.clone() }]
 }
 
 /// A model with another tree of as many sums.
@@ -272,7 +293,7 @@ impl Fitter<'_> {
     }
 
     /// A round or two over the knobs that matter most.
-    fn begin(&mut self, start: &Model, set: &mut Set) -> Option<Fit> {
+    pub(super) fn begin(&mut self, start: &Model, set: &mut Set) -> Option<Fit> {
         Evaluator::new(start, self.k).ok()?;
         let mut fit = Fit { model: start.clone(), penalty: self.witnesses.arrange(start, set) };
         let count = number_of_sums(start);
