@@ -318,7 +318,7 @@ pub struct ReportArgs {
     /// Run directory; may be left out with --published.
     #[arg(required_unless_present = "published")]
     pub run: Option<PathBuf>,
-    /// Where the page goes [default: RUN/report.html].
+    /// Where the page goes [default: RUN/report.html; none with --published].
     #[arg(short, long, requires = "run")]
     pub out: Option<PathBuf>,
     /// Also renew the findings table of this Markdown file, between `<!-- rigel findings: begin -->` and
@@ -329,10 +329,10 @@ pub struct ReportArgs {
     /// Also write a Markdown page a unit into this directory, and README.md, which leads to them.
     #[arg(long, value_name = "DIR", requires = "run")]
     pub units: Option<PathBuf>,
-    /// With --units: runs of the same device whose rates and energies go onto the pages.
+    /// With --units: runs of the same model of device whose rates and energies go onto the pages.
     #[arg(long, value_name = "RUN", requires = "units")]
     pub beside: Vec<PathBuf>,
-    /// Print a published study with its values and ours, and put it on the page.
+    /// Print a published study with its values and ours; with --out, on that page too. The run's own page is left alone.
     #[arg(long, value_enum, value_name = "STUDY")]
     pub published: Option<Study>,
     /// With --published: how to print.

@@ -79,8 +79,6 @@ struct DeviceRow {
     k: Option<usize>,
     claimed: bool,
     same: bool,
-    /// Empty in files that were written before it was looked for.
-    #[serde(default)]
     listed: Option<bool>,
     probes: u64,
     seconds: f64,

@@ -176,7 +176,13 @@ pub fn nothing(args: &PlanArgs, planned: &Planned) -> String {
     }
     asked.extend(args.partition.map(|shard| format!("--partition {shard}")));
     asked.extend(args.axes.iter().map(|axis| format!("--axis `{axis}`")));
-    let asked = if asked.is_empty() { String::new() } else { format!(" by {}", asked.join(" and ")) };
+    let mut asked = if asked.is_empty() { String::new() } else { format!(" by {}", asked.join(" and ")) };
+    let few = planned.plan.select.triples.len();
+    if few > 0 && !args.axes.iter().any(|axis| axis.starts_with("triple=")) {
+        asked = format!(
+            "{asked} among the {few} type triples that this plan takes (`--preset full` takes all, `--axis triple=…` any)"
+        );
+    }
     let hints: String = args.filter.split_whitespace().map(synonyms::hint).collect();
     format!(
         "nothing selected on {}{asked}: no path and type triple of this device matches{hints}; `rigel devices --device {}` lists them",

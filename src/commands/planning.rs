@@ -31,9 +31,6 @@ pub fn resolve(args: &PlanArgs) -> anyhow::Result<Planned> {
         }
         None => named(&args.preset, &*device)?,
     };
-    for axis in args.axes.iter().flat_map(|text| axes(text)) {
-        select::apply_axis(&mut plan, &axis).map_err(|e| failure(Exit::Usage, format!("--axis {axis}: {e}")))?;
-    }
     if !args.probes.is_empty() {
         plan.probes = args.probes.iter().map(|name| probe(name)).collect::<anyhow::Result<_>>()?;
     }
@@ -58,6 +55,10 @@ pub fn resolve(args: &PlanArgs) -> anyhow::Result<Planned> {
     }
     if plan.probes.contains(&Probe::Power) && plan.power.is_none() {
         plan.power = named("power", &*device)?.power;
+    }
+    // Axes come behind the sections that probes brought, so that they reach those too.
+    for axis in args.axes.iter().flat_map(|text| axes(text)) {
+        select::apply_axis(&mut plan, &axis).map_err(|e| failure(Exit::Usage, format!("--axis {axis}: {e}")))?;
     }
     if let Some(seed) = args.seed {
         plan.seed = seed;

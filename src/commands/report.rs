@@ -31,10 +31,18 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
         return super::published::print(args, None);
     };
     let run = super::opening::open(dir)?;
-    let out = args.out.clone().unwrap_or_else(|| dir.join("report.html"));
-    let write = if args.published.is_some() { rigel_report::page_with_study } else { rigel_report::page };
-    let page = with_source(&run, |source| Ok(write(source)))?;
-    let mut same = put(&out, page.as_bytes(), args.check)?;
+    // A study that is printed beside a run goes onto a page only where one is asked for: the run's own page stays its own.
+    let out = match (&args.out, args.published) {
+        (Some(out), _) => Some(out.clone()),
+        (None, None) => Some(dir.join("report.html")),
+        (None, Some(_)) => None,
+    };
+    let mut same = true;
+    if let Some(out) = out {
+        let write = if args.published.is_some() { rigel_report::page_with_study } else { rigel_report::page };
+        let page = with_source(&run, |source| Ok(write(source)))?;
+        same &= put(&out, page.as_bytes(), args.check)?;
+    }
     if let Some(pages) = &args.units {
         same &= book(&run, pages, args)?;
     }

@@ -32,8 +32,10 @@ impl Ready {
                 let samples = gemm.run(*count, *cache).map_err(|fault| fault.to_string())?;
                 let mut times: Vec<_> = samples.iter().map(|sample| sample.time).collect();
                 times.sort_unstable();
-                let median = times.get(times.len() / 2).ok_or("the device returned no sample")?;
-                Ok((median.seconds() * 1e9).round() as u128)
+                let middle = |at: usize| times.get(at).map(|time| time.seconds());
+                let (low, high) = (middle(times.len().saturating_sub(1) / 2), middle(times.len() / 2));
+                let (low, high) = low.zip(high).ok_or("the device returned no sample")?;
+                Ok(((low + high) / 2.0 * 1e9).round() as u128)
             }
             Ready::Reference(triple, operands) => {
                 let [a, b] = &**operands;

@@ -366,7 +366,8 @@ pub trait Device {
     fn toolchains(&self, _path: &str, _triple: Triple) -> Vec<String> {
         Vec::new()
     }
-    /// Compiles a product by one of these, which stands in the place of the launch tile. Nothing compiled before is taken again.
+    /// Compiles a product by one of these, which stands in the place of the launch tile. Within a process one compilation may serve
+    /// several products.
     fn compile_by(&mut self, spec: &GemmSpec) -> Result<Box<dyn Gemm>, Refusal> {
         let diagnostic = format!("path {} has no toolchain `{}` for {}", spec.path, spec.tile, spec.triple);
         Err(Refusal { rung: Rung::Compile, diagnostic })

@@ -5,7 +5,7 @@
 
 use crate::numbers::{fixed, percent};
 use crate::source::Source;
-use crate::text::markdown;
+use crate::text::{markdown, whole};
 use crate::units::{Pictured, UnitView, conversion_words, lines, operand_name, pictured, question, views, word};
 use rigel_ledger::units::{ArithmeticRecord, Claim, stem};
 use rigel_ledger::{FactRow, Probe};
@@ -65,8 +65,8 @@ fn tile(view: &UnitView<'_>) -> String {
 
 fn index(source: Source<'_>, beside: &[Source<'_>], views: &[UnitView<'_>]) -> String {
     let mut out = format!("# Units, one page each\n\n{}\n\n", markdown(&origin(source)));
-    out.push_str("Rates are those of the ceiling loop of a unit's path with its types, in operations per cycle and core; energies those of an operation of that loop above idle.\n\n");
-    out.push_str("| unit | types | M×N×K | arithmetic | layout | op/cycle/core | pJ/op |\n| --- | --- | --- | --- | --- | ---: | ---: |\n");
+    out.push_str("The last two columns are of the ceiling loop of a unit's path with its types, whichever of the path's instructions it executes: operations per cycle and core, and the energy of an operation above idle.\n\n");
+    out.push_str("| unit | types | M×N×K | arithmetic | layout | loop: op/cycle/core | loop: pJ/op |\n| --- | --- | --- | --- | --- | ---: | ---: |\n");
     for view in views {
         let cells = [
             markdown(&view.unit.triple.pretty()),
@@ -97,6 +97,7 @@ fn about<'a>(
     beside.iter().find_map(|source| {
         let of = |fact: &&FactRow| {
             fact.probe == probe
+                && fact.value.parse::<f64>().is_ok()
                 && fact.name.starts_with(name)
                 && fact.path == view.unit.path
                 && fact.triple == Some(view.unit.triple)
@@ -116,7 +117,7 @@ fn rate(beside: &[Source<'_>], view: &UnitView<'_>) -> Option<Rate> {
     let share = stated.and_then(|(_, fact)| fact.value.parse().ok()).map(percent);
     let share = share.map_or_else(String::new, |share| format!(", {share} of what is stated"));
     let words = format!(
-        "{value}{interval} operations per cycle and core{share}: the loop of path {} with these types, {} ({})",
+        "{value}{interval} operations per cycle and core{share}: the loop of path {} with these types, whichever of its instructions that executes, {} ({})",
         view.unit.path, fact.words, source.files.directory
     );
     Some(Rate { each: value, words })
@@ -150,8 +151,8 @@ fn page(
         ("M×N×K", tile(view)),
         ("described in", view.unit.source.clone()),
     ];
-    rows.extend(rate(beside, view).map(|rate| ("rate", rate.words)));
-    rows.extend(energy(beside, view).map(|energy| ("energy", energy.1)));
+    rows.extend(rate(beside, view).map(|rate| ("rate of the path's loop", rate.words)));
+    rows.extend(energy(beside, view).map(|energy| ("energy of that loop", energy.1)));
     out.push_str("| | |\n| --- | --- |\n");
     for (name, text) in rows {
         writeln!(out, "| {name} | {} |", markdown(&text)).unwrap_or(());
@@ -159,7 +160,9 @@ fn page(
     out.push_str("\n## What it computes\n\n");
     match view.arithmetic {
         Some(record) => out.push_str(&arithmetic(record)),
-        None => out.push_str("Its arithmetic was not asked in this run.\n\n"),
+        None => out.push_str(
+            "This run has no model of it: it was not asked, or not answered (the run's own page says which).\n\n",
+        ),
     }
     let mut facts = lines(source, view);
     facts.extend(view.operands.iter().map(|operand| {
@@ -167,7 +170,7 @@ fn page(
         (format!("codes of {name}"), conversion_words(operand))
     }));
     for (name, text) in &facts {
-        writeln!(out, "- *{}*: {}", markdown(name), markdown(text)).unwrap_or(());
+        writeln!(out, "- *{}*: {}", markdown(name), whole(text)).unwrap_or(());
     }
     out.push_str("\n## Where its elements lie\n\n");
     out.push_str(&layouts(view, run, pictures));
@@ -188,7 +191,7 @@ fn page(
 /// Claim, model, validation and what speaks against it.
 fn arithmetic(record: &ArithmeticRecord) -> String {
     let mut out = match record.claim {
-        Claim::Exact => format!("**exact**: {}\n\n", markdown(&record.words)),
+        Claim::Exact => format!("**exact**: {}\n\n", whole(&record.words)),
         Claim::Inexact => {
             let beyond = markdown(&record.beyond.join("; "));
             format!("**inexact**: {}. Outside the family: {beyond}.\n\n", markdown(&record.why))

@@ -78,7 +78,7 @@ pub(crate) fn all(source: Source<'_>) -> Vec<Costs> {
     let alignment = Costs {
         id: "alignment",
         title: "Addresses of operands",
-        note: "By launch tile, which names how operands are loaded: the power of two, in bytes, of which every multiple that was asked is taken (and half of which adds none), as offset of both operands and as distance between their rows; and how many placements were refused (by compiler, library or kernel), gave a wrong product, were slow (the whole interval of the time over the aligned one at or above the plan's threshold) or fine.",
+        note: "By launch tile: the power of two, in bytes, of which every multiple that was asked is taken, as offset of both operands and as distance of rows (smaller ones may not have been asked: the plan names what was); and how many placements were refused, wrong, slow (the whole interval of the time ratio at or above the plan's threshold) or fine.",
         table: alignment(source),
     };
     let versions = Costs {

@@ -59,8 +59,16 @@ pub fn markup(text: &str) -> String {
 
 /// Text for one cell of a Markdown table: [`visible`], then everything that Markdown or HTML would read as markup escaped.
 pub fn markdown(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 8);
-    let seen = visible(text);
+    escaped(&visible(text))
+}
+
+/// The same of a text that is not cut, however long: where a page is about it.
+pub fn whole(text: &str) -> String {
+    escaped(&seen(text))
+}
+
+fn escaped(seen: &str) -> String {
+    let mut out = String::with_capacity(seen.len() + 8);
     let mut rest = seen.chars();
     while let Some(c) = rest.next() {
         let link = c == ']' && matches!(rest.clone().next(), Some('(' | '[' | ':'));

@@ -207,7 +207,15 @@ impl Device for Cpu {
             // The build has the code; this processor does not run it.
             return Err(Refusal { rung: Rung::Load, diagnostic: absent });
         }
-        let tile = tiles::tiles(spec.triple)[0].to_string();
+        if spec.tile != toolchain::name(path) {
+            let known = toolchain::name(path);
+            return Err(refused(format!("path {path} has no toolchain `{}`; there is {known}", spec.tile)));
+        }
+        Self::offered(&spec.path, spec.triple).map_err(refused)?;
+        let tiles = tiles::tiles(spec.triple);
+        let tile =
+            tiles.first().ok_or_else(|| refused(format!("path {path} has no launch tile of {}", spec.triple)))?;
+        let tile = tile.to_string();
         let gemm = self.product(&GemmSpec { tile, ..spec.clone() }, None, None)?;
         Ok(Box::new(By::new(gemm, toolchain::took(path))))
     }

@@ -3,7 +3,7 @@
 //! Language versions asked for at run time and what took effect, libraries compiled elsewhere, small mistakes that a compiler should
 //! refuse, what becomes of a destination's old content, what a slice is near and far from the base, whether tails of k read what lies
 //! behind, and which distances between rows tensors take. Each question is asked by itself, so that a refusal of one is an answer and
-//! hides no other, and each answer is told before the next question, so that a process that dies loses one.
+//! hides no other, and each answer is told before the next question, so that a process that dies loses only what it had not yet told.
 
 use super::alignment::{Outcome, STRIDES, sweep};
 use super::diagnostic::Meaning;

@@ -88,23 +88,26 @@ fn line<'a>(
             true => said,
             false => format!("{said}; lost: {}", cell.lost.join(", ")),
         };
+        let timed = cell.excluded.is_none() && said.contains(" of the aligned time");
         facts.push(subject.word(&format!("alignment.{name}"), word, said, &cited));
-        words.insert(placement, (word, cell.id));
+        words.insert(placement, (word, cell.id, timed));
     }
     let row = Matrix::row_bytes(product.triple.a, product.shape.k);
     let of_offsets = words.iter().filter(|(place, _)| place.stride == axes.aligned().stride);
-    let offset = |(place, &(word, cell)): (&Placement, &(&'static str, CellId))| Asked {
+    let offset = |(place, &(word, cell, timed)): (&Placement, &(&'static str, CellId, bool))| Asked {
         bytes: place.offset,
         name: place.offset.to_string(),
         word,
         cell,
+        timed,
     };
     let of_strides = words.iter().filter(|(place, _)| place.offset == 0);
-    let stride = |(place, &(word, cell)): (&Placement, &(&'static str, CellId))| Asked {
+    let stride = |(place, &(word, cell, timed)): (&Placement, &(&'static str, CellId, bool))| Asked {
         bytes: place.stride.bytes(row),
         name: place.stride.to_string(),
         word,
         cell,
+        timed,
     };
     facts.extend(demand(&subject, &format!("alignment.offset.{tile}"), of_offsets.map(offset).collect()));
     facts.extend(demand(&subject, &format!("alignment.stride.{tile}"), of_strides.map(stride).collect()));
@@ -117,6 +120,8 @@ struct Asked {
     name: String,
     word: &'static str,
     cell: CellId,
+    /// Whether its time was compared.
+    timed: bool,
 }
 
 fn measured_subject(product: Product<'_>) -> Subject {
@@ -142,6 +147,8 @@ fn excluded(cell: &Cell<'_>) -> Option<(&'static str, String)> {
 /// half of it. None where no such power is. The words say which were not taken and which were taken slowly.
 fn demand(subject: &Subject, name: &str, mut asked: Vec<Asked>) -> Option<FactRow> {
     asked.sort_by(|a, b| (a.bytes, &a.name).cmp(&(b.bytes, &b.name)));
+    // What hung, was mistrusted or never timed shows neither.
+    asked.retain(|one| one.word != UNDECIDED || one.timed);
     let taken = |word: &str| word != REFUSED && word != WRONG;
     let multiples = |of: usize| asked.iter().filter(move |one| one.bytes.is_multiple_of(of));
     let powers = || (0..=12).map(|power| 1_usize << power);

@@ -42,7 +42,7 @@ fn said(row: &CellRow) -> (String, String) {
 }
 
 /// Phrases of compilers, assemblers, loaders and drivers, in lower case, with what they come to. The first that is found counts.
-const CLASSES: [(&str, &str); 22] = [
+const CLASSES: [(&str, &str); 23] = [
     ("invalid value for --gpu-architecture", "the compiler knows no such target"),
     ("is not defined for option 'gpu-architecture'", "the compiler knows no such target"),
     ("unsupported gpu architecture", "the compiler knows no such target"),
@@ -50,6 +50,7 @@ const CLASSES: [(&str, &str); 22] = [
     ("unsupported_ptx_version", "the driver knows no such PTX version"),
     ("requires ptx isa .version", "an instruction needs a later PTX version"),
     ("requires .target", "an instruction needs another target"),
+    ("does not support .target", "that PTX version knows no such target"),
     ("not supported on .target", "an instruction needs another target"),
     ("cannot be compiled to future architecture", "an instruction needs another target"),
     ("for sm_90a alone", "the kernel is for another target"),
@@ -70,13 +71,15 @@ const CLASSES: [(&str, &str); 22] = [
 /// What a refusal comes to.
 fn class(words: &str) -> &'static str {
     let words = words.to_lowercase();
-    CLASSES.iter().find(|(phrase, _)| words.contains(phrase)).map_or("in other words", |(_, class)| class)
+    CLASSES.iter().find(|(phrase, _)| words.contains(phrase)).map_or("of no known class", |(_, class)| class)
 }
 
 /// Whether every toolchain that is accepted gives the same output; none where fewer than two are.
 fn bits(subject: &Subject, rows: &[&CellRow]) -> Option<FactRow> {
     let mut outputs: BTreeMap<&str, Vec<&CellRow>> = BTreeMap::new();
-    for row in rows {
+    // A wrong product says nothing of the toolchains that are accepted.
+    let accepted = [Outcome::Right, Outcome::Imprecise, Outcome::Mistrusted];
+    for row in rows.iter().filter(|row| accepted.contains(&row.outcome)) {
         if let Some(effect) = Effect::of(&row.reason) {
             outputs.entry(effect.output).or_default().push(row);
         }
@@ -123,7 +126,11 @@ mod tests {
                 "ptxas fatal   : SM version specified by .target is higher than default SM version assumed",
                 "the target is newer than this device",
             ),
-            ("error: something else", "in other words"),
+            (
+                "ptxas fatal   : PTX .version 7.0 does not support .target sm_90a",
+                "that PTX version knows no such target",
+            ),
+            ("error: something else", "of no known class"),
         ];
         for (words, expected) in cases {
             assert_eq!(class(words), expected, "{words}");

@@ -23,6 +23,10 @@ impl Fitter<'_> {
                 break;
             }
             let mut other = Fit { penalty: self.witnesses.arrange(&model, set), model };
+            // Such a model cannot be evaluated.
+            if other.penalty == u64::MAX {
+                continue;
+            }
             for _ in 0..SWEEPS {
                 let before = other.penalty;
                 let turned = self.sweep(&mut other, set, false, Fineness::Ladder);
