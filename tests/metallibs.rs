@@ -146,7 +146,13 @@ fn every_xcode_is_tried_in_every_combination_and_refusals_are_kept_word_for_word
     assert!(line(&before, &old).contains("__METAL_VERSION__ 400"), "{}", line(&before, &old));
     let after = asked("metal-sim:27.0");
     assert!(line(&after, &new).contains("__METAL_VERSION__ 410"), "{}", line(&after, &new));
-    assert!(stdout(&after).lines().skip(1).all(|line| line.ends_with(",simulated")), "{}", stdout(&after));
+    // Words of compilers have several lines.
+    let text = stdout(&after);
+    let kinds: Vec<String> = csv::Reader::from_reader(text.as_bytes())
+        .records()
+        .map(|row| row.unwrap().iter().next_back().unwrap().to_owned())
+        .collect();
+    assert!(kinds.len() > 6 && kinds.iter().all(|kind| kind == "simulated"), "{text}");
 }
 
 #[test]

@@ -22,7 +22,8 @@ fn a_planted_device_is_held_against_it_and_marked() {
     let plan = ["run", "--device", "sim:m4max", "--axis", "shape=512", "--axis", "types-shape=8"];
     rigel().args(plan).arg("--out").arg(&run).assert().success();
     let command = ["--published", "rigel-m4max", "--format", "jsonl"];
-    let text = stdout(&rigel().arg("report").arg(&run).args(command).output().unwrap());
+    let study = dir.path().join("study.html");
+    let text = stdout(&rigel().arg("report").arg(&run).args(command).arg("--out").arg(&study).output().unwrap());
     let rows: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let row = |part: &str, key: &str| rows.iter().find(|row| row["part"] == part && row["key"] == key).unwrap();
     // Both clock states and slow fp8 are planted, which is no evidence about the study's device.
@@ -38,7 +39,7 @@ fn a_planted_device_is_held_against_it_and_marked() {
         assert!(row["part"] != "finding" || row["answer"] == "reconstruction", "{row}");
         assert!(row["ours"].is_null() || row["ours_kind"] == "simulated", "{row}");
     }
-    let page = file(&run, "report.html");
+    let page = file(dir.path(), "study.html");
     // Counterparts of the study's figures 1 to 4: repetitions, rates against the roofline and power, fp8, four ways.
     for figure in ["distribution", "throughput", "power", "ratios"] {
         let link = format!("<a href=\"#figure-{figure}\">");
@@ -50,8 +51,7 @@ fn a_planted_device_is_held_against_it_and_marked() {
         page.contains("href=\"#figure-distribution\"")
             && page.contains("no rows of it in this run; they would stand under <a href=\"#figure-gains\"")
     );
-    // Without the option a simulated run's page has none of it.
-    rigel().arg("report").arg(&run).assert().success();
+    // The run's own page has none of it.
     assert!(!file(&run, "report.html").contains("id=\"study\""));
 }
 
@@ -68,8 +68,9 @@ fn the_studys_figures_have_their_counterparts_from_a_planted_device() {
     rigel().args(plan).arg("--out").arg(&units).assert().success();
     for (run, figure, drawn) in [(&fusion, "gains", "figure-gains"), (&units, "layout", "units")] {
         let command = ["--published", "rigel-m4max", "--format", "jsonl"];
-        let text = stdout(&rigel().arg("report").arg(run).args(command).output().unwrap());
-        let page = file(run, "report.html");
+        let study = dir.path().join(figure);
+        let text = stdout(&rigel().arg("report").arg(run).args(command).arg("--out").arg(&study).output().unwrap());
+        let page = file(dir.path(), figure);
         let there = format!("<a href=\"#{drawn}\">");
         let mut places = page.lines().filter(|line| line.contains(&there) && line.contains("from this run"));
         assert!(places.next().is_some(), "{figure}");

@@ -98,20 +98,18 @@ pub(super) fn facts(evidence: &Evidence<'_>) -> Vec<FactRow> {
                 let words = "median over slices under this load".to_owned();
                 facts.push(subject.number(&format!("power.load.{meter}"), (watts, "W"), interval, words, &[*id]));
             }
-            let above = idle.map(|idle| energy(&slices, idle));
-            let Some(energy) = above.flatten() else {
-                let words = match idle {
-                    Some(_) => "a slice without operations, or none above idle: the load is too light for this meter",
-                    None => "the counter stood still at idle, so what idling takes is not known",
-                };
-                let words = words.to_owned();
+            let Some(energy) = energy(&slices, idle.unwrap_or(0.0)) else {
+                let words =
+                    "a slice without operations, or none above idle: the load is too light for this meter".to_owned();
                 facts.push(subject.word(&format!("energy.operation.{meter}"), "unavailable", words, &[*id]));
                 continue;
             };
             let seconds: f64 = slices.iter().map(|s| s.seconds).sum();
-            let idle = idle.unwrap_or_default();
-            let words =
-                format!("{idle:.1} W of idling subtracted; {seconds:.2} s of one window in {} slices", slices.len());
+            let subtracted = match idle {
+                Some(idle) => format!("{idle:.1} W of idling subtracted"),
+                None => "nothing subtracted, for the counter stood still at idle".to_owned(),
+            };
+            let words = format!("{subtracted}; {seconds:.2} s of one window in {} slices", slices.len());
             let name = format!("energy.operation.{meter}");
             facts.push(subject.number(&name, (energy.value, "pJ"), energy.interval, words, &[*id]));
             energies.insert((row.path.clone(), row.triple, row.shape, row.recipe), (energy, *id));
