@@ -135,7 +135,7 @@ fn head(source: Source<'_>, with_study: bool) -> String {
 fn verdicts(table: &VerdictTable) -> String {
     let matched = markup(&table.matched.pretty());
     let mut out = format!(
-        "<section id=\"verdicts\">\n<h2>Verdicts</h2>\n<p class=\"note\">By rules fixed in the plan before the run. Rates are those of the best launch tile at the largest size; ratios are to {matched} on the fastest path of the device; brackets hold 95 % intervals. Each verdict leads to its finding and from there to its cells; what the words mean stands under <a href=\"#words\">Words</a>.</p>\n"
+        "<section id=\"verdicts\">\n<h2>Verdicts</h2>\n<p class=\"note\">By rules fixed in the plan before the run. Rates are those of the best launch tile at the largest size; ratios are to {matched} on the same path, and on the path where it is fastest; brackets hold 95 % intervals. Each verdict leads to its finding and from there to its cells; what the words mean stands under <a href=\"#words\">Words</a>.</p>\n"
     );
     let tried: Vec<(usize, &crate::VerdictRow)> = table.rows.iter().enumerate().filter(|(_, r)| r.tried).collect();
     if tried.is_empty() {

@@ -28,7 +28,7 @@ pub(super) struct Masks {
 
 impl Masks {
     /// # Errors
-    /// [`Unmaskable`] for integers, and where a mask would not swallow `k` units.
+    /// [`Unmaskable`] for integers and block-scaled operands, and where a mask would not swallow `k` units.
     pub(super) fn new(triple: Triple, k: usize) -> Result<Masks, Unmaskable> {
         let refuse = |why: &str| Unmaskable { triple: triple.to_string(), why: why.to_owned() };
         if triple.is_integer() {
@@ -36,6 +36,9 @@ impl Masks {
         }
         if triple.is_mixed() {
             return Err(refuse("an operand of integers has no room for a mask and units"));
+        }
+        if [triple.a, triple.b].iter().any(|operand| Format::SCALED.contains(operand)) {
+            return Err(refuse("elements of a scale group share their scale, so a mask has no units beside it"));
         }
         let (a, b, c) = (Range::of(triple.a), Range::of(triple.b), Range::of(triple.c));
         // Half of the range of the result above the mask, so that sums of masks stay finite.
