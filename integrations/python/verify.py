@@ -34,6 +34,7 @@ import witness_places
 from attention import Attention, Tolerance as AttentionTolerance
 from blake3 import hash_many
 from cell_rows import CELLS, PRODUCTS, WITNESS_LINE, cells_of, key_of, sample_groups, times_of, witness_groups
+from check_lines import CHECKS, check_lines
 from fact_rows import FACTS, POWER, Facts, Readings
 from input_lines import Inputs
 from plan_rows import Asked, words
@@ -41,8 +42,7 @@ from provenance import RECIPES, is_whole, offers_of, plan_of, record_of
 from run_files import Fault, Lines, NotARun, digest_of, fields_of, listing, manifest_of, opened, small, text_of
 from unit_records import Records, files_of
 
-CHECKS = ("files", "provenance", "rows", "plan", "evidence", "statistics", "units", "gates")
-SHOWN, BATCH = 1000, 1 << 19
+BATCH = 1 << 19
 
 
 class Verification:
@@ -326,25 +326,6 @@ class Verification:
             says = " or ".join(f"`{outcome}` because `{reason[:200]}`" for outcome, reason in allowed[:2])
             self.say("gates", "cells.csv", cell.line, f"{stated}; what was found says {says}")
 
-    def report(self):
-        """One line a check, then one a failure."""
-        lines = []
-        for check in CHECKS:
-            failures, items = self.failures[check], self.items[check]
-            word = "no" if failures else "not made" if items is None else "yes"
-            if check == "units" and items == 0 and not failures:
-                continue
-            lines.append(f"{self.directory}  {check:<10}  {items or 0:>7}  {word}")
-            if check == "plan" and self.short:
-                lines.append(f"{self.directory}: {self.short}")
-            if check == "units":
-                lines += [f"{self.directory}: {count} sampled outputs are not evaluated here: {reason}"
-                          for reason, count in sorted(self.unevaluated.items())]
-            lines += map(str, failures[:SHOWN])
-            if len(failures) > SHOWN:
-                lines.append(f"{self.directory}: {len(failures) - SHOWN} further failures of {check} are not shown")
-        return lines
-
 
 def block_of(cell):
     return cell.block, cell.process, cell.path, cell.triple, cell.shape
@@ -362,7 +343,7 @@ def main(arguments=None):
             print(f"verify: {error}", file=sys.stderr)
             code = 2
             continue
-        print("\n".join(verification.report()))
+        print("\n".join(check_lines(verification)))
         code = max(code, 0 if passed else 1)
     return code
 

@@ -6,51 +6,16 @@
 //! shapes beside a ladder's launch tile.
 //! So a row that is gone is missed where another one of its kind, or plan and offers, show that it was asked.
 
+use crate::asked_key::Key;
 use crate::block_name::{self, LEFT_OUT};
 use crate::plan::{AlignmentAxes, FusionAxes, Plan, PowerAxes, VersionsAxes};
 use crate::provenance::{OfferRecord, Provenance};
 use crate::rivals::{Offered, rivals};
-use crate::rows::{CacheState, CellRow, Outcome, Probe, Work};
+use crate::rows::{CacheState, CellRow, Probe, Work};
+use crate::short::Short;
 use rigel_numerics::placement;
 use rigel_numerics::{Calculation, Recipe, Shape, Triple};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// Rows that a plan asks for and a run lacks.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Short {
-    /// Rows that are asked for.
-    pub(crate) asked: usize,
-    /// Rows that are missing, by block.
-    pub(crate) missing: BTreeMap<String, usize>,
-}
-
-/// Blocks that are named when rows of them are missing.
-const NAMED: usize = 12;
-
-impl Short {
-    /// Rows that are missing.
-    pub(crate) fn total(&self) -> usize {
-        self.missing.values().sum()
-    }
-
-    /// What is missing, in words; none where nothing is.
-    pub(crate) fn words(&self) -> Option<String> {
-        let named: Vec<String> =
-            self.missing.iter().take(NAMED).map(|(block, rows)| format!("{block}: {rows}")).collect();
-        let more = if self.missing.len() > NAMED { ", …" } else { "" };
-        let (total, asked) = (self.total(), self.asked);
-        (total > 0).then(|| {
-            format!("{total} of {asked} rows that the plan asks for are not here ({}{more})", named.join(", "))
-        })
-    }
-
-    fn count(&mut self, block: String, asked: usize, there: usize) {
-        self.asked += asked;
-        if there < asked {
-            *self.missing.entry(block).or_default() += asked - there;
-        }
-    }
-}
 
 /// What plan and offers ask for.
 pub(crate) struct Asked<'a> {
@@ -415,78 +380,7 @@ impl<'a> Asked<'a> {
         };
         self.probes(&[Probe::Power]) && offered && self.plan.power.as_ref().is_some_and(asked)
     }
-
-    /// What is wrong with the names under which blocks were measured again: of each the index of a row and why.
-    ///
-    /// All of a process of a block stands under one name, the number in it never falls from one process to the next, and
-    /// each step has its culprit: a cell that was left out because its process died.
-    pub(crate) fn repeated(&self, cells: &[CellRow]) -> Vec<(usize, String)> {
-        let mut names: BTreeMap<(&str, u32), (usize, u32)> = BTreeMap::new();
-        let mut culprits: HashMap<&str, BTreeSet<Key<'_>>> = HashMap::new();
-        let mut faults = Vec::new();
-        let compared = |row: &CellRow| row.work.is_product() || row.work == Work::Ceiling;
-        for (i, row) in cells.iter().enumerate().filter(|(_, row)| compared(row)) {
-            if let Some(block) = row.block.strip_suffix(LEFT_OUT) {
-                if row.repetitions.is_some() {
-                    faults.push((i, format!("block is `{}`, where no cell has repetitions", row.block)));
-                }
-                let died =
-                    [Outcome::Crashed, Outcome::Hung, Outcome::OutOfMemory, Outcome::DeviceLost, Outcome::Failed];
-                if died.contains(&row.outcome) {
-                    culprits.entry(block).or_default().insert(Key::of(row));
-                }
-                continue;
-            }
-            let (block, times) = (block_name::base(&row.block), block_name::times_again(&row.block));
-            let (_, known) = *names.entry((block, row.process)).or_insert((i, times));
-            if known != times {
-                let what = format!("block is `{}`; other rows of its process stand under number {known}", row.block);
-                faults.push((i, what));
-            }
-        }
-        let mut before: HashMap<&str, u32> = HashMap::new();
-        for ((block, process), (i, times)) in names {
-            let known = culprits.get(block).map_or(0, BTreeSet::len) as u64;
-            let last = before.insert(block, times).unwrap_or(0);
-            if times < last || u64::from(times) > known {
-                let what = format!(
-                    "block is `{}` in process {process}, after number {last} and with {known} cells left out that died",
-                    cells[i].block
-                );
-                faults.push((i, what));
-            }
-        }
-        faults
-    }
 }
 
 /// The path of conversions, which serve no product by themselves.
 pub(crate) const CONVERSIONS: &str = "conversions";
-
-/// The axes of a row without the launch tile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Key<'a> {
-    probe: Probe,
-    work: Work,
-    path: &'a str,
-    triple: Triple,
-    shape: Option<Shape>,
-    recipe: Option<Recipe>,
-    /// Of products only.
-    cache: Option<CacheState>,
-}
-
-impl<'a> Key<'a> {
-    fn of(row: &'a CellRow) -> Self {
-        let cache = row.work.is_product().then_some(row.cache);
-        Key {
-            probe: row.probe,
-            work: row.work,
-            path: &row.path,
-            triple: row.triple,
-            shape: row.shape,
-            recipe: row.recipe,
-            cache,
-        }
-    }
-}

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod asked;
+mod asked_key;
 pub mod block_name;
 pub mod compare;
 pub mod effect;
@@ -19,10 +20,12 @@ mod plan_section;
 mod plan_select;
 mod planted;
 pub mod provenance;
+mod repeated;
 pub mod rivals;
 pub mod rows;
 pub mod schema;
 pub mod share;
+mod short;
 pub mod statistics;
 pub mod store;
 pub mod units;

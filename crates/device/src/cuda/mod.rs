@@ -26,6 +26,7 @@ pub mod describe;
 pub mod driver;
 pub mod epilogue;
 mod graph;
+mod health;
 pub mod instruction;
 mod kernel;
 pub mod layouts;
@@ -226,9 +227,6 @@ impl Cuda {
 fn refused(diagnostic: String) -> Refusal {
     Refusal { rung: Rung::Compile, diagnostic }
 }
-
-/// Words that the health kernel writes.
-const HEALTH_WORDS: u32 = 4096;
 
 impl Device for Cuda {
     fn describe(&self) -> Description {
@@ -435,21 +433,6 @@ impl Device for Cuda {
     }
 
     fn health(&mut self) -> Result<(), String> {
-        let kernel = Kernel::load(&self.context, &text::health(self.target()), text::HEALTH_ENTRY);
-        let kernel = kernel.map_err(|e| e.to_string())?;
-        let answer = || {
-            let mut bytes = vec![0; 4 * HEALTH_WORDS as usize];
-            let memory = Memory::filled(&self.context, bytes.len(), POISON)?;
-            // SAFETY: the kernel takes one address and the number of threads, and thread t writes word t.
-            unsafe { kernel.run(&[memory.address()], HEALTH_WORDS)? };
-            memory.read(&mut bytes)?;
-            Ok(bytes)
-        };
-        let bytes = answer().map_err(|e: driver::DriverError| e.to_string())?;
-        let written = |i: u32| 0x9E37_79B9_u32.wrapping_mul(i).wrapping_add(1).to_le_bytes();
-        let wrong = bytes.chunks(4).zip(0..).position(|(word, i)| word != written(i));
-        wrong.map_or(Ok(()), |i| {
-            Err(format!("word {i} of {HEALTH_WORDS} came back wrong from a kernel that only counts"))
-        })
+        health::check(&self.context, self.target())
     }
 }

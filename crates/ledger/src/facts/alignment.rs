@@ -53,6 +53,7 @@ fn line<'a>(
         let name = &cell.any.tile;
         let own = measured(cell);
         let compared = aligned.as_ref().and_then(|aligned| compare(aligned.side.as_ref()?, own.side.as_ref()?));
+        let timed = cell.excluded.is_none() && compared.as_ref().is_some_and(|compared| compared.same_block);
         let mut cited = vec![cell.id];
         let (word, said) = match (excluded(cell), compared) {
             (Some(excluded), _) => excluded,
@@ -88,7 +89,6 @@ fn line<'a>(
             true => said,
             false => format!("{said}; lost: {}", cell.lost.join(", ")),
         };
-        let timed = cell.excluded.is_none() && said.contains(" of the aligned time");
         facts.push(subject.word(&format!("alignment.{name}"), word, said, &cited));
         words.insert(placement, (word, cell.id, timed));
     }
