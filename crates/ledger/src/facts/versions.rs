@@ -136,4 +136,34 @@ mod tests {
             assert_eq!(class(words), expected, "{words}");
         }
     }
+
+    #[test]
+    fn a_wrong_product_says_nothing_of_the_bits_of_accepted_toolchains() {
+        let triple: rigel_numerics::Triple = "f32,f32->f32".parse().unwrap();
+        let row = |toolchain: &str, outcome: Outcome, code: u64| {
+            let identity = crate::rows::Identity {
+                probe: Probe::Versions,
+                work: crate::rows::Work::Version,
+                path: "tiled".into(),
+                triple,
+                shape: None,
+                recipe: None,
+                cache: crate::rows::CacheState::Warm,
+                tile: toolchain.into(),
+                seed: 1,
+            };
+            let mut row = CellRow::blank(&identity, 0);
+            (row.outcome, row.reason) = (outcome, crate::effect::written("", "all of it", [code]));
+            row
+        };
+        let found = |rows: &[CellRow]| {
+            let subject = Subject::triple(Probe::Versions, "tiled", triple);
+            bits(&subject, &rows.iter().collect::<Vec<_>>()).map(|fact| fact.value)
+        };
+        let same = [row("a", Outcome::Right, 7), row("b", Outcome::Mistrusted, 7), row("c", Outcome::Wrong, 8)];
+        assert_eq!(found(&same).as_deref(), Some("same"));
+        let differ = [row("a", Outcome::Right, 7), row("b", Outcome::Imprecise, 9)];
+        assert_eq!(found(&differ).as_deref(), Some("differ"));
+        assert_eq!(found(&[row("a", Outcome::Right, 7), row("c", Outcome::Wrong, 7)]), None, "one was accepted");
+    }
 }
