@@ -13,23 +13,21 @@ use crate::plane::Plane;
 use crate::{Matrix, Operand, Shape};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
+use std::ops::Range;
 
-/// Columns of a strip of B, whose rows are contiguous: one vector of 512 bits.
-const WIDTH: usize = 8;
-/// Rows of a tile of the product. By one vector and two sums they fill 24 of 32 registers; where there are 16, half of the
-/// rows are taken at a time. Tall tiles take |b| seldom: that costs a port that could multiply.
-const HEIGHT: usize = 12;
-/// Strips that one task decodes.
-const GROUP: usize = 32;
-/// Terms of a panel: a strip of it (64 KiB) and a tile of A (192 KiB) stay in a second-level cache. Two tiles fit too, but
-/// then the time of a product has a second mode a sixth longer, by where the pages happen to lie.
+/// Numbers of A that one task keeps for each term: 12 rows with their sizes, or 24 rows.
+///
+/// By one vector and two sums, a tile of twelve rows fills 24 of 32 registers. Tall tiles take |b| seldom: that costs a port that
+/// could multiply. Of 16 registers a tile of four rows fills eight; six left too few for the operands, and sums went through
+/// memory. So there a task takes six tiles, and a strip of B comes from afar once for all of them.
+const KEPT: usize = 24;
+/// Columns of B that one task decodes: whole strips, for vectors of at most eight numbers.
+const GROUP: usize = 256;
+/// Terms of a panel: a strip of it (64 KiB at most) and a task's rows of A (192 KiB at most) stay in a second-level cache. Two
+/// tiles fit too, but then the time of a product has a second mode a sixth longer, by where the pages happen to lie.
 const DEPTH: usize = 1024;
 /// Columns of a panel of B, 8 MiB when decoded.
 const EDGE: usize = 1024;
-
-type Strip = [f64; WIDTH];
-/// a and |a| of every row of a tile: taking |a| in the loop would cost the ports that multiply.
-type Term = [[f64; 2]; HEIGHT];
 
 /// Writes Σa·b and Σ|a||b| of A · B to two m × n row-major outputs, on all threads of the current pool.
 ///
@@ -44,63 +42,92 @@ pub(crate) fn both_sums(
     sum: &mut [f64],
     magnitude: &mut [f64],
 ) -> Result<(), Operand> {
-    let Shape { m, n, k } = shape;
-    assert!(sum.len() == m * n && magnitude.len() == m * n, "outputs of {m} x {n}");
-    let mut strips = Plane::<f64>::zeroed(EDGE.min(n).next_multiple_of(WIDTH) * DEPTH.min(k));
-    for first in (0..n).step_by(EDGE) {
-        let cols = EDGE.min(n - first);
-        for start in (0..k).step_by(DEPTH) {
-            let depth = DEPTH.min(k - start);
-            let strips = &mut strips.as_chunks_mut().0[..cols.div_ceil(WIDTH) * depth];
-            if !decode_strips(b, start..start + depth, first..first + cols, strips) {
-                return Err(Operand::B);
-            }
-            let finite = sum
-                .par_chunks_mut(HEIGHT * n)
-                .zip(magnitude.par_chunks_mut(HEIGHT * n))
-                .enumerate()
-                .map_init(
-                    || (vec![0.0; depth], vec![Term::default(); depth]),
-                    |(line, tile), (task, (sum, magnitude))| {
-                        let mut finite = true;
-                        for row in 0..sum.len() / n {
-                            decode_span(a.format, a.row(task * HEIGHT + row), start, line);
-                            finite &= all_finite(line);
-                            tile.iter_mut().zip(&*line).for_each(|(rows, x)| rows[row] = [*x, x.abs()]);
-                        }
-                        let columns = first..first + cols;
-                        Arch::new().dispatch(Task { sum, magnitude, n, columns, a: tile, strips, depth, start });
-                        finite
-                    },
-                )
-                .reduce(|| true, |x, y| x & y);
-            if !finite {
-                return Err(Operand::A);
-            }
-        }
-    }
-    Ok(())
+    Arch::new().dispatch(Product { shape, a, b, sum, magnitude })
 }
 
-/// Decodes a block of B into strips of `WIDTH` columns, each of the block's rows, the last one padded with zeros; says
+/// Both sums of a whole product, with the operands they are summed from.
+struct Product<'p> {
+    shape: Shape,
+    a: &'p Matrix,
+    b: &'p Matrix,
+    sum: &'p mut [f64],
+    magnitude: &'p mut [f64],
+}
+
+impl WithSimd for Product<'_> {
+    type Output = Result<(), Operand>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+        if S::REGISTER_COUNT >= 32 { self.run::<S, 12, true>(simd) } else { self.run::<S, 4, false>(simd) }
+    }
+}
+
+impl Product<'_> {
+    /// In tiles of `ROWS` rows. `SIZES`: |a| is kept beside a, for a loop that has loads to spare but no port for |a|.
+    #[inline(always)]
+    fn run<S: Simd, const ROWS: usize, const SIZES: bool>(self, simd: S) -> Result<(), Operand> {
+        let Product { shape: Shape { m, n, k }, a, b, sum, magnitude } = self;
+        assert!(sum.len() == m * n && magnitude.len() == m * n, "outputs of {m} x {n}");
+        let lanes = S::F64_LANES;
+        let copies = copies(SIZES);
+        let height = KEPT / copies;
+        let mut strips = Plane::<f64>::zeroed(EDGE.min(n).next_multiple_of(lanes) * DEPTH.min(k));
+        for first in (0..n).step_by(EDGE) {
+            let columns = first..n.min(first + EDGE);
+            for start in (0..k).step_by(DEPTH) {
+                let depth = DEPTH.min(k - start);
+                let strips = &mut strips[..columns.len().next_multiple_of(lanes) * depth];
+                if !decode_strips(b, start..start + depth, columns.clone(), lanes, strips) {
+                    return Err(Operand::B);
+                }
+                let take = |(line, tiles): &mut (Vec<f64>, Vec<f64>),
+                            (task, (sum, magnitude)): (usize, (&mut [f64], &mut [f64]))| {
+                    let mut finite = true;
+                    for row in 0..sum.len() / n {
+                        decode_span(a.format, a.row(task * height + row), start, line);
+                        finite &= all_finite(line);
+                        let tile = &mut tiles[row / ROWS * ROWS * copies * depth..][..ROWS * copies * depth];
+                        for (term, x) in tile.chunks_exact_mut(ROWS * copies).zip(&*line) {
+                            let term = &mut term[row % ROWS * copies..][..copies];
+                            term[0] = *x;
+                            term[1..].fill(x.abs());
+                        }
+                    }
+                    let columns = columns.clone();
+                    simd.vectorize(Task::<ROWS, SIZES> { sum, magnitude, n, columns, tiles, strips, depth, start });
+                    finite
+                };
+                let tasks = sum.par_chunks_mut(height * n).zip(magnitude.par_chunks_mut(height * n)).enumerate();
+                let buffers = || (vec![0.0; depth], vec![0.0; KEPT * depth]);
+                if !tasks.map_init(buffers, take).reduce(|| true, |x, y| x & y) {
+                    return Err(Operand::A);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Numbers kept of one element of A.
+const fn copies(sizes: bool) -> usize {
+    if sizes { 2 } else { 1 }
+}
+
+/// Decodes a block of B into strips of `lanes` columns, each of the block's rows, the last one padded with zeros; says
 /// whether all of it is finite.
-fn decode_strips(
-    b: &Matrix,
-    rows: std::ops::Range<usize>,
-    columns: std::ops::Range<usize>,
-    strips: &mut [Strip],
-) -> bool {
+fn decode_strips(b: &Matrix, rows: Range<usize>, columns: Range<usize>, lanes: usize, strips: &mut [f64]) -> bool {
     let depth = rows.len();
-    let decode = |(group, strips): (usize, &mut [Strip])| {
-        let first = columns.start + group * GROUP * WIDTH;
-        let mut line = [0.0; GROUP * WIDTH];
-        let cols = line.len().min(columns.end - first);
+    let decode = |(group, strips): (usize, &mut [f64])| {
+        let first = columns.start + group * GROUP;
+        let mut line = [0.0; GROUP];
+        let cols = GROUP.min(columns.end - first);
         let mut finite = true;
         for row in 0..depth {
             decode_span(b.format, b.row(rows.start + row), first, &mut line[..cols]);
             finite &= all_finite(&line);
-            for (strip, values) in line.as_chunks::<WIDTH>().0[..cols.div_ceil(WIDTH)].iter().enumerate() {
-                strips[strip * depth + row] = *values;
+            for (strip, values) in strips.chunks_exact_mut(lanes * depth).zip(line.chunks_exact(lanes)) {
+                strip[row * lanes..][..lanes].copy_from_slice(values);
             }
         }
         finite
@@ -112,60 +139,49 @@ fn all_finite(values: &[f64]) -> bool {
     values.iter().fold(true, |finite, x| finite & x.is_finite())
 }
 
-/// A tile of whole rows of both outputs, and what adds to `columns` of them.
-struct Task<'t> {
+/// A few whole rows of both outputs, and what adds to `columns` of them.
+struct Task<'t, const ROWS: usize, const SIZES: bool> {
     sum: &'t mut [f64],
     magnitude: &'t mut [f64],
     n: usize,
-    columns: std::ops::Range<usize>,
-    /// The rows of A, `depth` terms. Rows that the last tile lacks hold any numbers.
-    a: &'t [Term],
-    strips: &'t [Strip],
+    columns: Range<usize>,
+    /// Tiles of A, each `depth` terms of `ROWS` rows. Rows that the last tile lacks hold any numbers.
+    tiles: &'t [f64],
+    /// Strips of B, each `depth` vectors.
+    strips: &'t [f64],
     depth: usize,
     /// First k of the panel: at 0 the outputs are written, later they are added to.
     start: usize,
 }
 
-impl WithSimd for Task<'_> {
+impl<const ROWS: usize, const SIZES: bool> WithSimd for Task<'_, ROWS, SIZES> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        if S::REGISTER_COUNT >= 32 { self.run::<S, HEIGHT>(simd) } else { self.run::<S, { HEIGHT / 2 }>(simd) }
-    }
-}
-
-impl Task<'_> {
-    #[inline(always)]
-    fn run<S: Simd, const ROWS: usize>(self, simd: S) {
         let height = self.sum.len() / self.n;
-        for (strip, b) in self.strips.chunks_exact(self.depth).enumerate() {
-            for part in 0..WIDTH / S::F64_LANES {
-                let first = self.columns.start + strip * WIDTH + part * S::F64_LANES;
-                let width = S::F64_LANES.min(self.columns.end.saturating_sub(first));
-                if width == 0 {
-                    break;
-                }
-                for top in (0..height).step_by(ROWS) {
-                    let rows = ROWS.min(height - top);
-                    let mut sums = [[simd.splat_f64s(0.0); ROWS]; 2];
-                    let at = |row: usize| {
-                        let start = (top + row) * self.n + first;
-                        start..start + width
-                    };
-                    let outputs = [&mut *self.sum, &mut *self.magnitude];
-                    if self.start > 0 {
-                        for (sums, output) in sums.iter_mut().zip(&outputs) {
-                            for (row, sum) in sums.iter_mut().enumerate().take(rows) {
-                                *sum = simd.partial_load_f64s(&output[at(row)]);
-                            }
+        let columns = self.columns.clone().step_by(S::F64_LANES);
+        for (first, b) in columns.zip(self.strips.chunks_exact(self.depth * S::F64_LANES)) {
+            let width = S::F64_LANES.min(self.columns.end - first);
+            for (top, a) in (0..height).step_by(ROWS).zip(self.tiles.chunks_exact(ROWS * copies(SIZES) * self.depth)) {
+                let rows = ROWS.min(height - top);
+                let at = |row: usize| {
+                    let start = (top + row) * self.n + first;
+                    start..start + width
+                };
+                let mut sums = [[simd.splat_f64s(0.0); ROWS]; 2];
+                let outputs = [&mut *self.sum, &mut *self.magnitude];
+                if self.start > 0 {
+                    for (sums, output) in sums.iter_mut().zip(&outputs) {
+                        for (row, sum) in sums.iter_mut().enumerate().take(rows) {
+                            *sum = simd.partial_load_f64s(&output[at(row)]);
                         }
                     }
-                    tile_product::<S, ROWS>(simd, &mut sums, self.a, top, b, part);
-                    for (sums, output) in sums.iter().zip(outputs) {
-                        for (row, sum) in sums.iter().enumerate().take(rows) {
-                            simd.partial_store_f64s(&mut output[at(row)], *sum);
-                        }
+                }
+                tile_product::<S, ROWS, SIZES>(simd, &mut sums, a, S::as_simd_f64s(b).0);
+                for (sums, output) in sums.iter().zip(outputs) {
+                    for (row, sum) in sums.iter().enumerate().take(rows) {
+                        simd.partial_store_f64s(&mut output[at(row)], *sum);
                     }
                 }
             }
@@ -173,23 +189,24 @@ impl Task<'_> {
     }
 }
 
-/// Adds a · b to the first tile of sums and |a||b| to the second: `ROWS` rows of a tile of A from `top` on, one vector of B.
+/// Adds a · b to the first tile of sums and |a||b| to the second: a tile of A, a strip of B.
 #[inline(always)]
-fn tile_product<S: Simd, const ROWS: usize>(
+fn tile_product<S: Simd, const ROWS: usize, const SIZES: bool>(
     simd: S,
     sums: &mut [[S::f64s; ROWS]; 2],
-    a: &[Term],
-    top: usize,
-    b: &[Strip],
-    part: usize,
+    a: &[f64],
+    b: &[S::f64s],
 ) {
     let [mut sum, mut magnitude] = *sums;
-    for (a, b) in a.iter().zip(b) {
-        let b = S::as_simd_f64s(b).0[part];
+    for (a, &b) in a.chunks_exact(ROWS * copies(SIZES)).zip(b) {
         let size = simd.abs_f64s(b);
-        let a = &a[top..top + ROWS];
         for row in 0..ROWS {
-            let [x, x_size] = a[row].map(|x| simd.splat_f64s(x));
+            let (x, x_size) = if SIZES {
+                (simd.splat_f64s(a[2 * row]), simd.splat_f64s(a[2 * row + 1]))
+            } else {
+                let x = simd.splat_f64s(a[row]);
+                (x, simd.abs_f64s(x))
+            };
             sum[row] = simd.mul_add_e_f64s(x, b, sum[row]);
             magnitude[row] = simd.mul_add_e_f64s(x_size, size, magnitude[row]);
         }
@@ -200,55 +217,41 @@ fn tile_product<S: Simd, const ROWS: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{below, stream};
+    use crate::{Format, Recipe};
 
-    /// Every width of vectors gives the bits of the plain loop, in two panels of k, at ragged edges of the output.
+    /// Every width of vectors and both kinds of tiles give the bits of the plain loop, in one panel of k and in two, at ragged
+    /// edges of the output.
     #[test]
     fn every_vector_width_sums_in_the_order_of_k() {
-        let (n, depth, cols) = (21, 7, 19_usize);
-        let mut drawn = 0;
-        let mut draw = || {
-            drawn += 1;
-            (below(stream(1, 0), drawn, 2001) as f64 - 1000.0) / 64.0
-        };
-        let columns = 1..1 + cols;
-        for height in [1, 5, 6, 7, 12] {
-            let panels: [(Vec<Term>, Vec<Strip>); 2] = std::array::from_fn(|_| {
-                let a = (0..depth).map(|_| std::array::from_fn(|_| draw()).map(|x: f64| [x, x.abs()]));
-                (a.collect(), (0..cols.div_ceil(WIDTH) * depth).map(|_| std::array::from_fn(|_| draw())).collect())
-            });
-            let mut plain = [vec![f64::NAN; height * n], vec![f64::NAN; height * n]];
-            for (row, col) in (0..height).flat_map(|row| (0..cols).map(move |col| (row, col))) {
-                let [mut sum, mut magnitude] = [0.0f64; 2];
-                for (a, b) in &panels {
-                    for k in 0..depth {
-                        let (x, y) = (a[k][row][0], b[col / WIDTH * depth + k][col % WIDTH]);
-                        sum += x * y;
-                        magnitude += (x * y).abs();
-                    }
+        for (m, n, k) in [(1, 19, 7), (5, 21, 7), (29, 8, 1031), (49, 1027, 3), (12, 3, 1025)] {
+            let shape = Shape::new(m, n, k);
+            let a = Recipe::NearNormal.matrix(Format::F16, 1, Operand::A, m, k);
+            let b = Recipe::NearNormal.matrix(Format::Bf16, 1, Operand::B, k, n);
+            let mut plain = [vec![0.0; m * n], vec![0.0; m * n]];
+            for (row, col) in (0..m).flat_map(|row| (0..n).map(move |col| (row, col))) {
+                for p in 0..k {
+                    let product = a.format.decode(a.get(row, p)) * b.format.decode(b.get(p, col));
+                    plain[0][row * n + col] += product;
+                    plain[1][row * n + col] += product.abs();
                 }
-                let at = row * n + columns.start + col;
-                [plain[0][at], plain[1][at]] = [sum, magnitude];
             }
-            let run = |vectorize: &dyn Fn(Task)| {
-                let mut sums = [vec![f64::NAN; height * n], vec![f64::NAN; height * n]];
-                for (panel, (a, strips)) in panels.iter().enumerate() {
-                    let [sum, magnitude] = &mut sums;
-                    let columns = columns.clone();
-                    vectorize(Task { sum, magnitude, n, columns, a, strips, depth, start: panel * depth });
-                }
-                let bits =
-                    |sums: &[Vec<f64>; 2]| sums.clone().map(|s| s.into_iter().map(f64::to_bits).collect::<Vec<_>>());
-                assert_eq!(bits(&sums), bits(&plain), "{height} rows");
+            let run = |sums: &dyn Fn(Product) -> Result<(), Operand>| {
+                let [mut sum, mut magnitude] = [vec![f64::NAN; m * n], vec![f64::NAN; m * n]];
+                let product = Product { shape, a: &a, b: &b, sum: &mut sum, magnitude: &mut magnitude };
+                assert_eq!(sums(product), Ok(()));
+                let bits = |sums: &[f64]| sums.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+                assert_eq!([bits(&sum), bits(&magnitude)], [bits(&plain[0]), bits(&plain[1])], "{m} x {n} x {k}");
             };
-            run(&|task| pulp::Scalar::new().vectorize(task));
+            let scalar = pulp::Scalar::new();
+            run(&|product| Simd::vectorize(scalar, product));
+            run(&|product| product.run::<_, 12, true>(scalar));
             #[cfg(target_arch = "x86_64")]
             {
                 if let Some(simd) = pulp::x86::V3::try_new() {
-                    run(&|task| Simd::vectorize(simd, task));
+                    run(&|product| Simd::vectorize(simd, product));
                 }
                 if let Some(simd) = pulp::x86::V4::try_new() {
-                    run(&|task| Simd::vectorize(simd, task));
+                    run(&|product| Simd::vectorize(simd, product));
                 }
             }
         }
