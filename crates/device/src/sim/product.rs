@@ -1,11 +1,11 @@
 //! What does a planted device write for given operands, when nothing goes wrong?
 
 use super::arithmetic::{Arithmetic, SMALL, dot, exponent, rounded, truncated};
-use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 use rigel_numerics::decode_row::decode_row;
 use rigel_numerics::{Format, Matrix, Overflow, Rounding, Shape, Triple};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Products that a worker keeps, so that cells on the same inputs compute them once.
@@ -96,25 +96,41 @@ fn decoded(matrix: &Matrix) -> Vec<f64> {
     values
 }
 
-/// The float64 product over the terms `over` of k, row-major m × n.
-fn multiply(a: &[f64], b: &[f64], (m, n, k): (usize, usize, usize), over: std::ops::Range<usize>) -> Vec<f64> {
+/// The float64 product over the terms `over` of k, row-major m × n, each thread's rows on their own.
+fn multiply(a: &[f64], b: &[f64], (m, n, k): (usize, usize, usize), over: Range<usize>) -> Vec<f64> {
+    let rows = m.div_ceil(rayon::current_num_threads());
     let mut sums = vec![0.0; m * n];
-    multiply_into(&mut sums, a, b, (m, n, k), over, Par::rayon(0));
+    sums.par_chunks_mut(rows * n).zip(a.par_chunks(rows * k)).for_each(|(sums, a)| {
+        multiply_into(sums, a, b, (sums.len() / n, n, k), over.clone());
+    });
     sums
 }
 
-fn multiply_into(
-    sums: &mut [f64],
-    a: &[f64],
-    b: &[f64],
-    (m, n, k): (usize, usize, usize),
-    over: std::ops::Range<usize>,
-    threads: Par,
-) {
-    let a = MatRef::from_row_major_slice(a, m, k).subcols(over.start, over.len());
-    let b = MatRef::from_row_major_slice(b, k, n).subrows(over.start, over.len());
-    let sums = MatMut::from_row_major_slice_mut(sums, m, n);
-    faer::linalg::matmul::matmul(sums, Accum::Replace, a, b, 1.0, threads);
+/// The same on one thread, into `sums`, whatever they held.
+fn multiply_into(sums: &mut [f64], a: &[f64], b: &[f64], (m, n, k): (usize, usize, usize), over: Range<usize>) {
+    let depth = over.len();
+    let (a, b) = (&a[over.start..], &b[over.start * n..over.end * n]);
+    assert!(a.len() >= (m - 1) * k + depth && sums.len() == m * n, "{m} x {n} x {k} over {over:?}");
+    // SAFETY: by the assertion and the slice above, A's last element (row m - 1, term depth - 1 of rows of k), all depth × n of B
+    // and all m × n of C lie inside their slices, and C overlaps neither, being borrowed mutably.
+    unsafe {
+        matrixmultiply::dgemm(
+            m,
+            depth,
+            n,
+            1.0,
+            a.as_ptr(),
+            k as isize,
+            1,
+            b.as_ptr(),
+            n as isize,
+            1,
+            0.0,
+            sums.as_mut_ptr(),
+            n as isize,
+            1,
+        );
+    }
 }
 
 /// Rows of the output that one thread takes through all blocks: their running sums stay in its cache.
@@ -135,7 +151,7 @@ fn blocks(
         let rows = running.len() / n;
         let mut partial = vec![0.0; running.len()];
         for start in (0..k).step_by(terms) {
-            multiply_into(&mut partial, a, b, (rows, n, k), start..(start + terms).min(k), Par::Seq);
+            multiply_into(&mut partial, a, b, (rows, n, k), start..(start + terms).min(k));
             for (sum, &block) in running.iter_mut().zip(&partial) {
                 *sum = step(*sum, block, fraction_bits, output_bits);
             }
