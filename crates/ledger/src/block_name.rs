@@ -85,7 +85,12 @@ pub fn times_again(name: &str) -> u32 {
 
 /// The name under which a block is measured again: `~1`, `~2`, … behind its id.
 pub fn again(id: &str, current: &str) -> String {
-    format!("{id}~{}", times_again(current) + 1)
+    nth(id, times_again(current) + 1)
+}
+
+/// The name of a block that was measured again so often.
+pub fn nth(id: &str, times: u32) -> String {
+    if times == 0 { id.to_owned() } else { format!("{id}~{times}") }
 }
 
 fn split(name: &str) -> (&str, u32) {

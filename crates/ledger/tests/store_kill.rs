@@ -3,7 +3,7 @@
 mod planted;
 
 use planted::{Planted, copy, files};
-use rigel_ledger::store::{Run, RunWriter, StoreError};
+use rigel_ledger::store::{FileFault, Run, RunWriter, StoreError};
 use std::path::Path;
 use tempfile::tempdir;
 
@@ -173,6 +173,90 @@ fn evidence_that_was_edited_is_not_taken_for_torn() {
         assert!(name == file || name == "cells.csv", "{refused}");
         assert_eq!(files(dir.path()), before, "nothing may be written");
     }
+}
+
+/// Loops have samples alone, crashed products neither: what a row has no lines of cannot have lost any.
+#[test]
+fn an_edited_line_is_refused_whatever_kind_of_row_it_belongs_to() {
+    let unsealed = tempdir().unwrap();
+    let planted = Planted::new("run-1");
+    planted.unsealed(unsealed.path(), planted.cells.len());
+    let last = ["samples.csv", "witness.csv"].map(|file| {
+        let text = std::fs::read_to_string(unsealed.path().join(file)).unwrap();
+        text.lines().last().unwrap().splitn(3, ',').take(2).map(|field| format!("{field},")).collect::<String>()
+    });
+    let ends = |edited: &[&str], row: &str| edited.iter().rposition(|line| line.starts_with(row)).unwrap();
+    for (file, has) in [("samples.csv", 0), ("witness.csv", 1)] {
+        let text = std::fs::read_to_string(unsealed.path().join(file)).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let rows = planted.cells.iter().filter(|(_, samples, witness)| [!samples.is_empty(), !witness.is_empty()][has]);
+        let rows: Vec<String> = rows.map(|(row, ..)| format!("{},{},", row.cell, row.process)).collect();
+        // Of a row that ends either file a power cut could have taken lines: nobody can tell that from an edit.
+        for row in rows.iter().filter(|row| !last.contains(row)) {
+            let at = ends(&lines, row);
+            let digit = lines[at].rfind(|c: char| c.is_ascii_digit()).unwrap();
+            let other = if lines[at].as_bytes()[digit] == b'1' { "2" } else { "1" };
+            let mut edited: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+            edited[at].replace_range(digit..=digit, other);
+            let dir = tempdir().unwrap();
+            copy(unsealed.path(), dir.path());
+            std::fs::write(dir.path().join(file), edited.join("\n") + "\n").unwrap();
+            let before = files(dir.path());
+            let refused = planted.resumed(dir.path()).unwrap_err();
+            assert!(matches!(refused, StoreError::Row { .. }), "{file} {row}: {refused}");
+            assert_eq!(files(dir.path()), before, "{file} {row}: nothing may be written");
+        }
+    }
+}
+
+#[test]
+fn files_that_are_no_runs_own_are_left_alone_whatever_their_ending() {
+    let planted = short();
+    for name in ["thesis.unfinished", "runs.unfinished", "my-cells.csv.unfinished"] {
+        let (begun, empty) = (tempdir().unwrap(), tempdir().unwrap());
+        planted.unsealed(begun.path(), 2);
+        for dir in [begun.path(), empty.path()] {
+            std::fs::write(dir.join(name), "precious").unwrap();
+            let before = files(dir);
+            for refused in [
+                RunWriter::open(dir, &planted.plan, &planted.provenance).unwrap_err(),
+                RunWriter::fresh(dir, &planted.plan, &planted.provenance).unwrap_err(),
+            ] {
+                assert!(matches!(refused, StoreError::File { fault: FileFault::Foreign(_), .. }), "{name}: {refused}");
+            }
+            assert_eq!(files(dir), before, "{name}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_has_another_name_is_not_written_to() {
+    let planted = short();
+    for name in ["samples.csv", "witness.csv", "cells.csv", ".lock"] {
+        let (dir, other) = (tempdir().unwrap(), tempdir().unwrap());
+        planted.unsealed(dir.path(), 2);
+        if name == ".lock" {
+            std::fs::write(dir.path().join(name), "precious").unwrap();
+        }
+        let copy = other.path().join("copy");
+        std::fs::hard_link(dir.path().join(name), &copy).unwrap();
+        let before = std::fs::read(&copy).unwrap();
+        let refused = planted.resumed(dir.path()).unwrap_err();
+        assert!(matches!(refused, StoreError::File { fault: FileFault::HardLink, .. }), "{name}: {refused}");
+        assert_eq!(std::fs::read(&copy).unwrap(), before, "{name}");
+    }
+}
+
+#[test]
+fn no_run_begins_inside_another() {
+    let dir = tempdir().unwrap();
+    let planted = short();
+    planted.sealed(dir.path());
+    let before = files(dir.path());
+    let refused = RunWriter::open(&dir.path().join("deeper/still"), &planted.plan, &planted.provenance).unwrap_err();
+    assert!(matches!(refused, StoreError::File { fault: FileFault::InsideARun(_), .. }), "{refused}");
+    assert_eq!(files(dir.path()), before);
 }
 
 #[test]

@@ -188,3 +188,40 @@ fn unsealed_inputs_and_full_targets_are_refused() {
     let refused = rigel_ledger::store::RunWriter::resume(&merged, &planted.plan, &planted.provenance).unwrap_err();
     assert!(matches!(refused, StoreError::File { fault: FileFault::Merged, .. }), "{refused}");
 }
+
+#[test]
+fn what_has_the_name_of_an_unfinished_merge_is_left_alone_unless_a_merge_left_it() {
+    let out = tempdir().unwrap();
+    let (target, beside) = (out.path().join("run"), out.path().join("run.unfinished"));
+    Planted::new("run-1").sealed(&beside);
+    let before = files(&beside);
+    let refused = merge(&target, &[&beside]).unwrap_err();
+    assert!(matches!(refused, StoreError::File { fault: FileFault::NotEmpty, .. }), "{refused}");
+    assert_eq!(files(&beside), before);
+    // What a killed merge left is taken over.
+    let run = out.path().join("one");
+    std::fs::rename(&beside, &run).unwrap();
+    std::fs::create_dir_all(beside.join("joined")).unwrap();
+    std::fs::write(beside.join("joined").join("cells.csv.unfinished"), "half").unwrap();
+    merge(&target, &[&run]).unwrap();
+    assert_eq!(files(&target), files(&run));
+    assert!(!beside.exists());
+}
+
+#[test]
+fn a_target_may_end_in_a_slash_be_there_empty_or_lie_in_no_run() {
+    let out = tempdir().unwrap();
+    let run = out.path().join("one");
+    Planted::new("run-1").sealed(&run);
+    for (name, exists) in [("absent/", false), ("empty/", true), ("plain", true)] {
+        let target = out.path().join(name);
+        if exists {
+            std::fs::create_dir(&target).unwrap();
+        }
+        merge(&target, &[&run]).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(files(&target), files(&run), "{name}");
+    }
+    let refused = merge(&run.join("inside"), &[&run]).unwrap_err();
+    assert!(matches!(refused, StoreError::File { fault: FileFault::InsideARun(_), .. }), "{refused}");
+    assert!(verify(&run).unwrap().passed());
+}

@@ -87,7 +87,10 @@ pub(crate) fn list(dir: &Path) -> Result<Listing, StoreError> {
                     let path = format!("{name}/{inner}");
                     if endings.iter().any(|ending| inner.ends_with(ending)) && !is_dir {
                         listing.record.insert(path);
-                    } else if inner.ends_with(UNFINISHED) && !is_dir {
+                    } else if unfinished(&inner)
+                        .is_some_and(|whole| endings.iter().any(|ending| whole.ends_with(ending)))
+                        && !is_dir
+                    {
                         listing.unfinished.push(path);
                     } else {
                         listing.foreign.get_or_insert(path);
@@ -95,12 +98,19 @@ pub(crate) fn list(dir: &Path) -> Result<Listing, StoreError> {
                 }
             }
             // What a kill left of a page that was being written over: the next page takes its place.
-            other if !is_dir && other.strip_suffix(UNFINISHED).is_some_and(|whole| ABOUT.contains(&whole)) => {}
-            other if other.ends_with(UNFINISHED) && !is_dir => listing.unfinished.push(name),
+            other if !is_dir && unfinished(other).is_some_and(|whole| ABOUT.contains(&whole)) => {}
+            other if !is_dir && unfinished(other).is_some_and(|whole| whole == MANIFEST || RECORD.contains(&whole)) => {
+                listing.unfinished.push(name);
+            }
             _ => drop(listing.foreign.get_or_insert(name)),
         }
     }
     Ok(listing)
+}
+
+/// The name that a file takes when it is whole, of one that is being written.
+fn unfinished(name: &str) -> Option<&str> {
+    name.strip_suffix(UNFINISHED)
 }
 
 fn entries(dir: &Path) -> Result<Vec<(String, bool)>, StoreError> {
@@ -148,6 +158,29 @@ pub(crate) fn open(path: &Path) -> Result<File, StoreError> {
         return Err(StoreError::file(path, FileFault::NotAFile));
     }
     File::open(path).map_err(StoreError::io(path, "open"))
+}
+
+/// Refuses a file that has another name: what is written to it would be written there too.
+pub(crate) fn refuse_hard_link(path: &Path) -> Result<(), StoreError> {
+    #[cfg(unix)]
+    if fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && std::os::unix::fs::MetadataExt::nlink(&meta) > 1) {
+        return Err(StoreError::file(path, FileFault::HardLink));
+    }
+    Ok(())
+}
+
+/// Refuses a directory that lies inside a run, where it would be a foreign one.
+pub(crate) fn refuse_inside_a_run(dir: &Path) -> Result<(), StoreError> {
+    match enclosing_run(dir) {
+        Some(run) => Err(StoreError::file(dir, FileFault::InsideARun(run))),
+        None => Ok(()),
+    }
+}
+
+/// The nearest run in whose directory a path lies, if one does.
+pub fn enclosing_run(path: &Path) -> Option<PathBuf> {
+    let path = std::path::absolute(path).ok()?;
+    path.ancestors().skip(1).find(|above| super::Run::is_one(above)).map(Path::to_owned)
 }
 
 /// Reads a small text file.

@@ -238,6 +238,12 @@ pub enum FileFault {
     NotARun,
     /// There is a run here already.
     AlreadyARun,
+    /// Something is here already, where nothing or an empty directory was asked for.
+    NotEmpty,
+    /// It lies inside a run.
+    InsideARun(PathBuf),
+    /// The file has another name, so that writing would change what that name means.
+    HardLink,
     /// Something here is not a run's, so the directory is left alone.
     Foreign(String),
     /// A symbolic link, which could lead out of the run.
@@ -280,6 +286,8 @@ pub enum FileFault {
         /// As it is.
         found: String,
     },
+    /// The plan says what it says in other words than a run writes.
+    PlanText,
     /// File formats of another version of Rigel.
     Schema(u32),
     /// A run id that cannot be a file name.
@@ -297,6 +305,18 @@ impl fmt::Display for FileFault {
         match self {
             FileFault::NotARun => write!(f, "no run here: it has neither run.json nor runs/*.json"),
             FileFault::AlreadyARun => write!(f, "a run is here already; resume it, or start over with --fresh"),
+            FileFault::NotEmpty => {
+                write!(f, "is there already and is not empty; nothing was touched: name another directory")
+            }
+            FileFault::InsideARun(run) => {
+                write!(f, "lies inside the run {}, which takes no other files; name a directory outside", run.display())
+            }
+            FileFault::HardLink => {
+                write!(
+                    f,
+                    "has another name (a hard link), which writing would change too; nothing was touched: copy it"
+                )
+            }
             FileFault::Foreign(name) => {
                 write!(f, "holds `{name}`, which is no file of a run; nothing was touched: name an empty directory")
             }
@@ -315,6 +335,9 @@ impl fmt::Display for FileFault {
             FileFault::TooLarge { limit, unit } => write!(f, "has more than {limit} {unit}; this is no file of a run"),
             FileFault::PlanHash { stated, found } => {
                 write!(f, "is not the plan of this run: run.json states {stated}, the file has {found}")
+            }
+            FileFault::PlanText => {
+                write!(f, "is not written as a run writes its plan; it was edited")
             }
             FileFault::Schema(found) => {
                 let ours = crate::Provenance::SCHEMA;

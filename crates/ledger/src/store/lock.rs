@@ -19,6 +19,7 @@ impl Lock {
         if fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_file()) {
             return Err(StoreError::file(&path, FileFault::NotAFile));
         }
+        super::directory::refuse_hard_link(&path)?;
         let file = File::options().create(true).truncate(false).write(true).open(&path);
         let mut file = file.map_err(StoreError::io(&path, "create"))?;
         match file.try_lock() {

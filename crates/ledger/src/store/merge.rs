@@ -28,9 +28,13 @@ use std::path::{Path, PathBuf};
 /// An input that is unsealed or does not read, or to which `verify` says no ([`StoreError::Rejected`]); two inputs that differ in anything that rows depend on (plan, device,
 /// driver, binary, commit, kernels, toolchain, host and what else a resumed run may not change); one cell measured twice ([`StoreError::Merge`] names both lines); anything at `out`.
 pub fn merge(out: &Path, inputs: &[impl AsRef<Path>]) -> Result<Run, StoreError> {
+    // By its full name: `OUT/` and `.` have a name of their own then, and a directory beside it.
+    let out = &std::path::absolute(out).map_err(StoreError::io(out, "find"))?;
+    let holder = holder(out)?;
     if out.exists() && fs::read_dir(out).map_err(StoreError::io(out, "list"))?.next().is_some() {
-        return Err(StoreError::file(out, FileFault::AlreadyARun));
+        return Err(StoreError::file(out, FileFault::NotEmpty));
     }
+    directory::refuse_inside_a_run(out)?;
     let sources = inputs.iter().map(|dir| Source::open(dir.as_ref())).collect::<Result<Vec<_>, _>>()?;
     let Some(first) = sources.first() else {
         return Err(StoreError::file(out, FileFault::NotARun));
@@ -38,9 +42,7 @@ pub fn merge(out: &Path, inputs: &[impl AsRef<Path>]) -> Result<Run, StoreError>
     let provenance = provenances(&sources)?;
     let order = order(&sources)?;
     sources.iter().try_for_each(|source| crate::verify::demand_rows(&source.dir))?;
-    let mut unfinished = out.as_os_str().to_owned();
-    unfinished.push(directory::UNFINISHED);
-    let unfinished = PathBuf::from(unfinished);
+    let unfinished = holder.join(JOINED);
     fs::create_dir_all(&unfinished).map_err(StoreError::io(&unfinished, "create"))?;
     let lock = Lock::take(&unfinished)?;
     directory::clear(&unfinished)?;
@@ -48,7 +50,8 @@ pub fn merge(out: &Path, inputs: &[impl AsRef<Path>]) -> Result<Run, StoreError>
     drop(lock);
     if let Err(error) = written {
         // What is left is cleared by the next merge to the same place; failing to remove it now changes nothing.
-        let _ = directory::clear(&unfinished).map(|()| fs::remove_dir(&unfinished));
+        let _ =
+            directory::clear(&unfinished).map(|()| fs::remove_dir(&unfinished).and_then(|()| fs::remove_dir(&holder)));
         return Err(error);
     }
     if out.exists() {
@@ -56,7 +59,33 @@ pub fn merge(out: &Path, inputs: &[impl AsRef<Path>]) -> Result<Run, StoreError>
     }
     fs::rename(&unfinished, out).map_err(StoreError::io(out, "rename"))?;
     directory::sync_parent(out)?;
+    fs::remove_dir(&holder).map_err(StoreError::io(&holder, "remove"))?;
     Run::open(out)
+}
+
+/// Where a merged run is written before it takes its name, inside [`holder`].
+const JOINED: &str = "joined";
+
+/// The directory `OUT.unfinished`, which a merge makes and removes: absent, or as a killed merge left it. Anything else of that name
+/// is somebody's and is refused; no run holds a folder of this name, so none is taken for a leftover.
+fn holder(out: &Path) -> Result<PathBuf, StoreError> {
+    let mut name = out.file_name().ok_or_else(|| StoreError::file(out, FileFault::NotEmpty))?.to_owned();
+    name.push(directory::UNFINISHED);
+    let holder = out.with_file_name(name);
+    match fs::read_dir(&holder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(holder),
+        Err(error) => return Err(StoreError::io(&holder, "list")(error)),
+        Ok(entries) => {
+            for entry in entries {
+                let entry = entry.map_err(StoreError::io(&holder, "list"))?;
+                let is_ours = entry.file_name() == JOINED && entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if !is_ours {
+                    return Err(StoreError::file(&holder, FileFault::NotEmpty));
+                }
+            }
+        }
+    }
+    Ok(holder)
 }
 
 /// The index of a source, and where a cell's samples, witness and row stand in it.

@@ -43,8 +43,8 @@ mod survey;
 mod text_file;
 mod writer;
 
-pub use directory::put_bytes;
 pub use directory::{CELLS, CONVERSIONS, FACTS, LAYOUTS, MANIFEST, MODELS, PLAN, POWER, RUN, RUNS, SAMPLES, WITNESS};
+pub use directory::{enclosing_run, put_bytes};
 pub use error::{FileFault, RowFault, StoreError};
 pub use evidence::digest;
 pub use intact::{Integrity, integrity};

@@ -3,7 +3,7 @@
 use crate::plan::Plan;
 use crate::provenance::Provenance;
 use crate::rows::{CellRow, PowerRow};
-use crate::store::directory::{self, CELLS, POWER};
+use crate::store::directory::{self, CELLS, POWER, SAMPLES, WITNESS};
 use crate::store::error::{FileFault, StoreError};
 use crate::store::rewrite::{Written, rewrite};
 use crate::store::scan::Span;
@@ -32,6 +32,9 @@ pub(crate) fn reopen(dir: &Path, plan: &Plan, now: &Provenance) -> Result<Reopen
     let listing = directory::list(dir)?;
     if let Some(name) = listing.foreign {
         return Err(StoreError::file(dir, FileFault::Foreign(name)));
+    }
+    for name in [CELLS, SAMPLES, WITNESS] {
+        directory::refuse_hard_link(&dir.join(name))?;
     }
     if !listing.has_begun() {
         return Err(StoreError::file(dir, FileFault::NotARun));

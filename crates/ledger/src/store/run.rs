@@ -277,7 +277,8 @@ pub(crate) fn read_plan(dir: &Path, provenance: &[Provenance]) -> Result<Plan, S
     let plan = Plan::parse(&text, &path.display().to_string())?;
     let found = blake3::hash(text.as_bytes()).to_hex().to_string();
     match provenance.iter().find(|record| record.plan_hash != found) {
-        None => Ok(plan),
+        None if plan.to_toml() == text => Ok(plan),
+        None => Err(StoreError::file(&path, FileFault::PlanText)),
         Some(record) => Err(StoreError::file(&path, FileFault::PlanHash { stated: record.plan_hash.clone(), found })),
     }
 }

@@ -4,7 +4,7 @@
 //! row is dropped. After a power cut the system may have kept a cell row and lost the end of its evidence; such a row is
 //! torn as well. Evidence that differs anywhere but at the end of a file was changed, and that is an error.
 
-use crate::rows::{CellId, CellRow, SampleRow, WitnessRow};
+use crate::rows::{CellId, CellRow, GateMethod, SampleRow, WitnessRow};
 use crate::store::directory::{CELLS, SAMPLES, WITNESS};
 use crate::store::error::{RowFault, StoreError};
 use crate::store::evidence;
@@ -51,6 +51,7 @@ pub(crate) fn survey(dir: &Path, cells: &[CellRow], places: &[Span]) -> Result<S
     let scanned = [look::<SampleRow>(&samples, &keys)?, look::<WitnessRow>(&witness, &keys)?];
     let spans_of = |row: &CellRow| [0, 1].map(|file: usize| scanned[file].groups.get(&key(row)).copied());
     let found = evidence::digests(dir, cells.iter().map(|row| (spans_of(row), files_of(row))))?;
+    let last_with_lines = [0, 1].map(|file: usize| cells.iter().rposition(|row| spans_of(row)[file].is_some()));
     let mut survey = Survey { kept: Vec::new(), spans: Vec::new(), torn: Vec::new() };
     for (i, row) in cells.iter().enumerate() {
         let spans = spans_of(row);
@@ -61,8 +62,14 @@ pub(crate) fn survey(dir: &Path, cells: &[CellRow], places: &[Span]) -> Result<S
         }
         // A file of its own is put there whole before the row, so only its loss can be an accident.
         let mut at_end = files_of(row).iter().any(|name| !dir.join(name).exists());
-        for ((span, scanned), path) in spans.iter().zip(&scanned).zip([&samples, &witness]) {
-            if !files_of(row).is_empty() || span.is_some() && scanned.last != Some(key(row)) {
+        for (file, path) in [&samples, &witness].into_iter().enumerate() {
+            let scanned = &scanned[file];
+            // Lines that are not there were lost only if the row speaks of some, and no row behind it has any.
+            let can_be_torn = match spans[file] {
+                Some(_) => scanned.last == Some(key(row)),
+                None => speaks_of(row)[file] && last_with_lines[file] < Some(i),
+            };
+            if !can_be_torn || !files_of(row).is_empty() {
                 continue;
             }
             match &scanned.fault {
@@ -76,6 +83,12 @@ pub(crate) fn survey(dir: &Path, cells: &[CellRow], places: &[Span]) -> Result<S
         survey.torn.push(Torn { cell: row.cell, process: row.process, line: places[i].line });
     }
     Ok(survey)
+}
+
+/// Whether a row was written with lines of `samples.csv`, and of `witness.csv`.
+fn speaks_of(row: &CellRow) -> [bool; 2] {
+    let by_witness = matches!(row.gate, Some(GateMethod::Full | GateMethod::Sampled | GateMethod::Inherited));
+    [row.repetitions.is_some_and(|count| count > 0), by_witness]
 }
 
 fn look<T: GroupedRow>(path: &Path, keys: &HashSet<Key>) -> Result<Scanned, StoreError> {

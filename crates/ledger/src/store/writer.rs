@@ -60,6 +60,7 @@ impl RunWriter {
     /// there, the provenance names another plan, or the system refuses.
     pub fn create(dir: &Path, plan: &Plan, provenance: &Provenance) -> Result<RunWriter, StoreError> {
         Self::check_provenance(dir, plan, provenance)?;
+        directory::refuse_inside_a_run(dir)?;
         fs::create_dir_all(dir).map_err(StoreError::io(dir, "create"))?;
         let lock = Lock::take(dir)?;
         Self::begin(dir, plan, provenance, lock)
@@ -71,6 +72,7 @@ impl RunWriter {
     /// As [`RunWriter::create`], save that a run may be there.
     pub fn fresh(dir: &Path, plan: &Plan, provenance: &Provenance) -> Result<RunWriter, StoreError> {
         Self::check_provenance(dir, plan, provenance)?;
+        directory::refuse_inside_a_run(dir)?;
         fs::create_dir_all(dir).map_err(StoreError::io(dir, "create"))?;
         let lock = Lock::take(dir)?;
         directory::clear(dir)?;
