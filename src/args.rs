@@ -189,10 +189,10 @@ pub struct RunArgs {
     /// Print the cells that would be measured, and run nothing.
     #[arg(short = 'n', long)]
     pub dry_run: bool,
-    /// Go on with the run that is in the directory (the default).
-    #[arg(long, overrides_with = "fresh")]
+    /// Go on with the run that is in the directory (the default); what is measured stays, even beside --fresh.
+    #[arg(long)]
     pub resume: bool,
-    /// Throw away the run that is in the directory and start again.
+    /// Throw away the run that is in the directory and start again, unless --resume is given.
     #[arg(long, env = "RIGEL_FRESH")]
     pub fresh: bool,
     /// How many runs share the device, this one included; they are shards of one plan that asks single units and times nothing.
@@ -208,7 +208,7 @@ pub struct RunArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Example:
-  rigel verify data/*/*    every committed run; no device needed
+  rigel verify data/epyc-zen5-2core/*    every committed run of a processor; no device needed
 
 Exit code 1 when a check says no. This proves integrity, not authorship: whoever rewrites a run can seal it again.")]
 pub struct VerifyArgs {
@@ -309,8 +309,8 @@ pub struct FiguresArgs {
 #[command(after_help = "\
 Examples:
   rigel report runs/quick-cpu                        write runs/quick-cpu/report.html
-  rigel report data/cpu/paper --readme README.md     renew the findings table between its markers
-  rigel report data/cpu/paper --check                end with code 1 if a byte would change
+  rigel report data/epyc-zen5-2core/paper --readme README.md     renew the findings table between its markers
+  rigel report data/epyc-zen5-2core/paper --check                end with code 1 if a byte would change
   rigel report --published rigel-m4max               what the study of the M4 Max published, as a table
   rigel report runs/study-metal --published rigel-m4max
                                                      the same with this run's values beside it: agree, differ, undecided")]

@@ -71,6 +71,10 @@ def plan_of(path, text):
     asked = found.get("order.shapes")
     if "order" in found["probes"] and not (type(asked) is list and asked and all(type(one) is str for one in asked)):
         raise Fault(path, None, "lacks order -> shapes, or it is no list of shapes")
+    for key, value in found.items():
+        is_axis = key.rpartition(".")[2] in ("shapes", "recipes", "caches", "activations", "offsets", "strides")
+        if is_axis and not (type(value) is list and all(type(one) in (str, int) for one in value)):
+            raise Fault(path, None, f"{key.replace('.', ' -> ')} is no list")
     if found["sampling.processes"] < 1 or not (found["types.shapes"] and found["types.recipes"]):
         raise Fault(path, None, "has no process, or no shape or recipe of types")
     return found

@@ -340,12 +340,18 @@ def main(arguments=None):
         try:
             passed = verification.run()
         except (NotARun, OSError) as error:
-            print(f"verify: {error}", file=sys.stderr)
+            print(printable(f"verify: {error}"), file=sys.stderr)
             code = 2
             continue
-        print("\n".join(check_lines(verification)))
+        print("\n".join(map(printable, check_lines(verification))))
         code = max(code, 0 if passed else 1)
+    sys.stdout.flush()
     return code
+
+
+def printable(line):
+    """A line without what could disturb a terminal or that no encoding has."""
+    return "".join(char if char.isprintable() else f"[U+{ord(char):04X}]" for char in line)
 
 
 if __name__ == "__main__":
@@ -355,3 +361,8 @@ if __name__ == "__main__":
         # Whoever read the output has gone; nothing more can be said to them.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        # The output could not be written: what the checks said is not known to whoever asked.
+        print(f"verify: {error}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(2)

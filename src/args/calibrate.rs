@@ -10,9 +10,8 @@ use std::path::PathBuf;
 Examples:
   rigel calibrate                              every family, 200 devices of each kind
   rigel calibrate clocks --devices 1000        one family, larger
-  rigel calibrate arithmetic --devices 20 --validation 20000
-                                               a minute: how often is an `exact` model wrong?
-  rigel calibrate --devices 1000 --validation 1000000 --out data/sim/calibration
+  rigel calibrate arithmetic --devices 20      some minutes: how often is an `exact` model wrong?
+  rigel calibrate --devices 1000 --out data/sim/calibration
   rigel calibrate --from data/sim/calibration --readme README.md
                                                renew a README's table from the files alone
 
@@ -27,8 +26,8 @@ pub struct CalibrateArgs {
     /// Planted devices: of each kind for clocks and verdicts, in all for the others.
     #[arg(long, default_value_t = 200, env = "RIGEL_DEVICES", value_parser = devices)]
     pub devices: u32,
-    /// Fresh dot products on which a recovered arithmetic is validated, as in a run.
-    #[arg(long, default_value_t = 100_000, env = "RIGEL_VALIDATION", value_name = "N")]
+    /// Fresh dot products on which a recovered arithmetic is validated. With fewer than a run asks (1000000) more wrong models pass.
+    #[arg(long, default_value_t = 1_000_000, env = "RIGEL_VALIDATION", value_name = "N")]
     pub validation: u64,
     /// Seed of the planted facts.
     #[arg(long, default_value_t = 1, env = "RIGEL_SEED", value_parser = seed)]

@@ -64,7 +64,9 @@ pub fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
             commit: env!("RIGEL_COMMIT").to_owned(),
             dirty: env!("RIGEL_DIRTY").parse().ok(),
             // Where the binary lay says nothing of the calibration.
-            command: std::iter::once("rigel".to_owned()).chain(std::env::args().skip(1)).collect(),
+            command: std::iter::once("rigel".to_owned())
+                .chain(super::run::words_of_the_command().into_iter().skip(1))
+                .collect(),
             partition: String::new(),
             concurrent: 1,
         };

@@ -94,7 +94,7 @@ fn book(run: &Run, pages: &Path, args: &ReportArgs) -> anyhow::Result<bool> {
     let strays = strays.filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "md"));
     for stray in strays.filter(|name| !book.iter().any(|page| name.to_str() == Some(&page.file))) {
         let stray = pages.join(stray);
-        eprintln!("{} is of no unit of {}: delete it", stray.display(), run.dir().display());
+        crate::terminal::tell!("{} is of no unit of {}: delete it", stray.display(), run.dir().display());
         same = false;
     }
     Ok(same)

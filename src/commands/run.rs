@@ -18,7 +18,6 @@ use rigel_study::pieces::Piece;
 use rigel_study::rules;
 use rigel_study::spent::Spent;
 use rigel_study::supervisor::Workers;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -69,7 +68,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     }
     let _alone = DeviceLock::of(&provenance).map_err(|busy| failure(Exit::Busy, busy))?;
     let presses = count_interrupts()?;
-    let is_new = args.fresh || !out.join("run.json").exists();
+    let is_new = is_fresh(args) || !out.join("run.json").exists();
     if is_new && planned.device.has_rules() && planned.plan.probes.contains(&rigel_ledger::Probe::Types) {
         let workers = Workers { command: &worker_command, interrupted: &|| presses.load(Ordering::Relaxed) > 0 };
         let asked = rules::ask(&workers, &args.plan.device, &planned.plan);
@@ -100,7 +99,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let (ended, writer) = ended.map_err(|e| {
         failure(
             Exit::Unfinished,
-            format!("{e}; what was measured is in {}, and the same command goes on from there", out.display()),
+            format!("{e}; what was measured is in {}, and {} goes on from there", out.display(), again(args)),
         )
     })?;
     match ended {
@@ -108,25 +107,42 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         Ended::Interrupted => {
             drop(writer);
             crate::terminal::tell!(
-                "interrupted; what was measured is in {}, and the same command goes on from there",
-                out.display()
+                "interrupted; what was measured is in {}, and {} goes on from there",
+                out.display(),
+                again(args)
             );
             Ok(Exit::Interrupted)
         }
         Ended::Incomplete(missing) => {
             drop(writer);
-            crate::terminal::tell!("{missing} cells have no row; give the same command again to measure them");
+            crate::terminal::tell!("{missing} cells have no row; {} measures them", again(args));
             Ok(Exit::Unfinished)
         }
         Ended::DeviceLost => {
             drop(writer);
             crate::terminal::tell!(
-                "the device does not answer any more; what was measured is in {}; reset the device, then give the same command again",
-                out.display()
+                "the device does not answer any more; what was measured is in {}; reset the device, then {} goes on",
+                out.display(),
+                again(args)
             );
             Ok(Exit::Unfinished)
         }
     }
+}
+
+/// Whether a run that is there is thrown away.
+fn is_fresh(args: &RunArgs) -> bool {
+    args.fresh && !args.resume
+}
+
+/// The command that goes on with this run: `--fresh` would delete it.
+fn again(args: &RunArgs) -> &'static str {
+    if is_fresh(args) { "the same command without --fresh" } else { "the same command" }
+}
+
+/// How this program was called; what is no text is shown as far as it is.
+pub fn words_of_the_command() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 fn default_out(args: &RunArgs, planned: &Planned) -> PathBuf {
@@ -139,7 +155,7 @@ fn provenance(args: &RunArgs, planned: &mut Planned) -> Provenance {
     let binary = Binary {
         commit: env!("RIGEL_COMMIT").to_owned(),
         dirty: env!("RIGEL_DIRTY").parse().ok(),
-        command: std::env::args().collect(),
+        command: words_of_the_command(),
         partition: planning::part(&args.plan),
         concurrent: args.concurrent,
     };
@@ -147,12 +163,32 @@ fn provenance(args: &RunArgs, planned: &mut Planned) -> Provenance {
 }
 
 fn open_writer(args: &RunArgs, out: &Path, planned: &Planned, provenance: &Provenance) -> anyhow::Result<RunWriter> {
-    let opened = if args.fresh {
+    let opened = if is_fresh(args) {
         RunWriter::fresh(out, &planned.plan, provenance)
     } else {
         RunWriter::open(out, &planned.plan, provenance)
     };
-    opened.map_err(|error| failure(refusal(&error), error))
+    let writer = opened.map_err(|error| match error {
+        StoreError::Changed { field: "plan_hash", .. } => {
+            let why = format!(
+                "{} holds a run of another plan: a preset, --filter, --axis, --seed or probe differs. Name another directory with --out, \
+                 or give the options of that run to go on with it; --fresh would delete it",
+                out.display()
+            );
+            failure(Exit::Usage, why)
+        }
+        error => failure(refusal(&error), error),
+    })?;
+    for torn in writer.torn() {
+        terminal::tell!(
+            "{} line {} of cells.csv stands, but the end of its rows was lost: cell {}, process {} is measured again",
+            terminal::warning(),
+            torn.line,
+            torn.cell,
+            torn.process
+        );
+    }
+    Ok(writer)
 }
 
 /// The code of a run directory that cannot be opened for writing.
@@ -160,15 +196,8 @@ fn refusal(error: &StoreError) -> Exit {
     match error {
         StoreError::Busy { .. } => Exit::Busy,
         StoreError::Rejected { .. } => Exit::CheckFailed,
-        // Room comes back, and then the same command begins.
-        StoreError::Io { source, .. } if is_full(source) => Exit::Unfinished,
-        _ => Exit::Usage,
+        _ => super::writing::code(error),
     }
-}
-
-/// Whether a write found no room.
-fn is_full(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
 /// Whether other programs computed when a measured run began, in words.
@@ -218,7 +247,7 @@ fn finish(args: &RunArgs, out: &Path, writer: RunWriter, fail_on: &FailOn) -> an
         out.join("report.html").display()
     );
     // As this program was called: after `cargo run` there is no `rigel` on the path.
-    let program = std::env::args().next().unwrap_or_else(|| "rigel".to_owned());
+    let program = words_of_the_command().into_iter().next().unwrap_or_else(|| "rigel".to_owned());
     crate::terminal::tell!("{}", terminal::faint(&format!("check it: {program} verify {}", out.display())));
     if let Some(load) = disturbed(run.provenance()).filter(|_| run.plan().times()) {
         crate::terminal::tell!("{} {load}; what is undecided above may come from that", terminal::warning());
@@ -233,6 +262,7 @@ fn finish(args: &RunArgs, out: &Path, writer: RunWriter, fail_on: &FailOn) -> an
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::ErrorKind;
 
     #[test]
     fn a_full_disk_is_worth_another_try_and_a_forbidden_directory_is_not() {
