@@ -8,8 +8,8 @@
 //!    looks for a NaN first, and in which order steps follow one another;
 //! 3. `pool`, `witnesses`, `tournament`, `fit`, `mistaken`, `coarseness`, `crossings`, `jointly` and `renewal`: ladders, edges,
 //!    zeros and specials, and the settings of all parameters that explain them;
-//! 4. `hints`, `directed`, `rivals` and `nudges`: questions at the sizes and distances where the parameters of a model show,
-//!    inputs on which models that differ in one parameter, in coupled ones or in their tree part from it, and the class of
+//! 4. `simpler`: of two trees that explain everything the one of fewer parts; `hints`, `directed`, `rivals` and `nudges`:
+//!    questions at the sizes and distances where the parameters of a model show, inputs on which models that differ in one parameter, in coupled ones or in their tree part from it, and the class of
 //!    those that no input tells apart; `relatives`: simpler questions around what refuted a model;
 //! 5. `validate`: fresh dot products, compared bit by bit. `listed`: whether what somebody states lies in the class.
 //!
@@ -44,6 +44,7 @@ mod rivals;
 mod scope;
 mod settings;
 mod shapes;
+mod simpler;
 mod steadiness;
 mod swaps;
 mod terms;
@@ -67,6 +68,7 @@ use rigel_numerics::Format;
 use rigel_numerics::arithmetic::{Evaluator, Model, NanRule, Node, ScaledPart, Scales};
 use rivals::{eliminate, eliminate_thoroughly, undetermined};
 use shapes::{Kind, begun};
+use simpler::simpler;
 use tournament::Tournament;
 use validate::{Extent, at_its_places, validate};
 use witnesses::Witnesses;
@@ -177,11 +179,17 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
             Model { nan, ..begun(shape, spec.triple, k, scales, kinds) }
         });
     let mut best: Option<Model> = None;
+    let mut set_aside: Vec<Model> = Vec::new();
     let mut attempt = 0;
     let part = (effort.evaluations / PART).max(LEAST);
     let why = loop {
         let left = effort.evaluations.saturating_sub(witnesses.spent());
         let seed = effort.seed ^ attempt << 32;
+        if !best.as_ref().is_some_and(|model| witnesses.explains(model))
+            && let Some(n) = (0..set_aside.len()).find(|&n| witnesses.explains(&set_aside[n]))
+        {
+            best = Some(set_aside.swap_remove(n));
+        }
         if !best.as_ref().is_some_and(|model| witnesses.explains(model)) {
             // No attempt may spend what later ones need: more answers help more than a longer search does.
             let stands = best.take().map(|model| Fit { penalty: witnesses.unexplained(&model).len() as u64, model });
@@ -201,6 +209,12 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
             let fit = fits.into_iter().min_by_key(|fit| fit.penalty);
             best = fit.map(|fit| fit.model);
         }
+        if let Some(model) = &best
+            && witnesses.explains(model)
+            && let Some(other) = simpler(model, &shapes, &mut witnesses)
+        {
+            set_aside.extend(best.replace(other));
+        }
         let Some(model) = &best else {
             break Why::Unexplained { unexplained: witnesses.len() as u64, of: witnesses.len() as u64 };
         };
@@ -215,7 +229,7 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
         }
         let mut asked;
         if unexplained.is_empty() {
-            let elimination = eliminate(asker, model, &shapes, &mut witnesses, &scope, seed)?;
+            let elimination = eliminate(asker, model, (&shapes, &set_aside), &mut witnesses, &scope, seed)?;
             asked = elimination.asked;
             if !elimination.refuted {
                 let fresh = validation_seed(effort.seed, 2 * attempt);
@@ -226,7 +240,7 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
                 }
                 let mut doubted = false;
                 if wrong.is_empty() {
-                    let last = eliminate_thoroughly(asker, model, &shapes, &mut witnesses, &scope, seed)?;
+                    let last = eliminate_thoroughly(asker, model, (&shapes, &set_aside), &mut witnesses, &scope, seed)?;
                     asked.extend(last.asked);
                     doubted = last.refuted;
                 }

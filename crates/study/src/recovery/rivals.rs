@@ -38,14 +38,15 @@ pub(super) struct Elimination {
     pub asked: Vec<Observation>,
 }
 
-/// Asks on what the best model is most likely wrong, then inputs on which its rivals differ from it.
+/// Asks on what the best model is most likely wrong, then inputs on which its rivals differ from it: `others` that once explained
+/// everything, and those that the best one and the trees give.
 ///
 /// # Errors
 /// What the unit contract says.
 pub(super) fn eliminate(
     asker: &mut Asker<'_>,
     best: &Model,
-    shapes: &[Shape],
+    (shapes, others): (&[Shape], &[Model]),
     witnesses: &mut Witnesses,
     scope: &Scope,
     seed: u64,
@@ -67,7 +68,7 @@ pub(super) fn eliminate(
     let mut chosen: Vec<(u64, Question)> = Vec::new();
     let mut taken = vec![false; bank.questions.len()];
     let tree = bare(&best.body);
-    for (n, rival) in rivals(best, shapes).into_iter().enumerate() {
+    for (n, rival) in others.iter().cloned().chain(rivals(best, shapes)).enumerate() {
         if chosen.len() == ASKED {
             break;
         }
@@ -146,7 +147,7 @@ impl Bank {
 pub(super) fn eliminate_thoroughly(
     asker: &mut Asker<'_>,
     best: &Model,
-    shapes: &[Shape],
+    (shapes, others): (&[Shape], &[Model]),
     witnesses: &mut Witnesses,
     scope: &Scope,
     seed: u64,
@@ -163,7 +164,7 @@ pub(super) fn eliminate_thoroughly(
     let mut taken = vec![false; bank.questions.len()];
     let of_one = ALONE / slow;
     let tree = bare(&best.body);
-    for (n, rival) in rivals(best, shapes).into_iter().enumerate() {
+    for (n, rival) in others.iter().cloned().chain(rivals(best, shapes)).enumerate() {
         let Ok(other) = evaluator.remade(&rival) else { continue };
         if let Some(at) = bank.differing(&evaluator, &other, n * 37) {
             if !taken[at] && witnesses.explains(&rival) {

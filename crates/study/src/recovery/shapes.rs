@@ -82,7 +82,8 @@ pub(super) fn shapes(triple: Triple, k: usize, exchanges: &Exchanges, masked: &[
     shapes
 }
 
-fn size(node: &Node) -> usize {
+/// Nodes of a tree, and what joins them.
+pub(super) fn size(node: &Node) -> usize {
     match node {
         Node::Step(_) => 1,
         Node::Chain(chain) => 1 + size(&chain.each) + 2 * usize::from(chain.late_c.is_some()),
