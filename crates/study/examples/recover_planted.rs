@@ -1,8 +1,8 @@
 //! How many of N randomly planted units are recovered, and how many of the published models?
 //!
 //! `cargo run --release -p rigel-study --example recover_planted -- 1000 1` plants 1000 units under seed 1;
-//! `... -- library` plants every published model; `... -- seeds 100000 17 18` recovers the units of
-//! seeds 17 and 18 with a validation of 100000 dot products each.
+//! `... -- library` plants every published model, `... -- library 100000 volta turing` those whose names hold one of the words;
+//! `... -- seeds 100000 17 18` recovers the units of seeds 17 and 18, both with a validation of 100000 dot products each.
 
 #[path = "../tests/recovery_unit/mod.rs"]
 mod recovery_unit;
@@ -136,8 +136,10 @@ fn main() {
     let number = |i: usize, default: u64| arguments.get(i).and_then(|s| s.parse().ok()).unwrap_or(default);
     let outcomes: Vec<Outcome> = match arguments.first().map(String::as_str) {
         Some("library") => {
+            let words = arguments.get(2..).unwrap_or_default();
+            let named = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
             let mut distinct: Vec<(&str, Model, usize)> = Vec::new();
-            for published in library() {
+            for published in library().iter().filter(|published| named(&published.name)) {
                 let model = &published.model;
                 let k = model.k
                     * if model.k < 4 {

@@ -3,7 +3,7 @@
 
 use rigel_device::Fault;
 use rigel_device::unit::{Operands, ScaleSpec, Unit, UnitSpec};
-use rigel_numerics::arithmetic::{Distribution, Evaluator, Inputs, Model, ModelError};
+use rigel_numerics::arithmetic::{Distribution, Evaluator, Inputs, Line, Model, ModelError, Scratch};
 use rigel_numerics::random::{draw, mix, stream};
 use rigel_numerics::{Matrix, Shape};
 use rigel_study::recovery::Question;
@@ -55,25 +55,27 @@ impl Planted {
         model.scales.is_none_or(|s| s.a == s.b && k.is_multiple_of(s.group))
     }
 
-    fn output(&mut self, (row, column): (usize, usize), inputs: Inputs<'_>, first_row: &[u64]) -> u64 {
-        let mut scratch = self.evaluator.scratch();
-        let d = self.evaluator.dot(&mut scratch, inputs);
+    /// What the model gives, or the two of them.
+    fn computed(&self, scratch: &mut Scratch, (a, b): (&Line, &Line), inputs: Inputs<'_>) -> u64 {
+        let Deviation::Above(at, below, above) = &self.deviation else {
+            return self.evaluator.dot_lines(scratch, a, b, inputs.c);
+        };
+        let (a, b) = (inputs.a.split_at(*at), inputs.b.split_at(*at));
+        let middle = below.dot(&mut below.scratch(), Inputs::new(a.0, b.0, inputs.c));
+        above.dot(&mut above.scratch(), Inputs::new(a.1, b.1, middle))
+    }
+
+    fn is_off(&mut self, (row, column): (usize, usize), inputs: Inputs<'_>, first_row: &[u64]) -> bool {
         self.outputs += 1;
         let digest =
             || inputs.a.iter().chain(inputs.b).fold(mix(!inputs.c), |w, &x| mix(w ^ x.wrapping_mul(0x9e37_79b9)));
-        let off = match &self.deviation {
-            Deviation::None => false,
+        match &self.deviation {
+            Deviation::None | Deviation::Above(..) => false,
             Deviation::Random(n) => draw(0xDEAD, self.outputs).is_multiple_of(*n),
             Deviation::ByData(n) => digest().is_multiple_of(*n),
             Deviation::Element(r, c) => (row, column) == (*r, *c),
             Deviation::Neighbours => row > 0 && first_row.first().is_some_and(|x| x & 1 == 1),
-            Deviation::Above(at, below, above) => {
-                let (a, b) = (inputs.a.split_at(*at), inputs.b.split_at(*at));
-                let middle = below.dot(&mut below.scratch(), Inputs::new(a.0, b.0, inputs.c));
-                return above.dot(&mut above.scratch(), Inputs::new(a.1, b.1, middle));
-            }
-        };
-        d ^ u64::from(off)
+        }
     }
 }
 
@@ -97,15 +99,20 @@ impl Unit for Planted {
                 .map(|c| operands.scales.map_or(Vec::new(), |(_, s)| column_of(s, c, tile * groups, groups)))
                 .collect();
             let first = row_of(operands.a, tile * m);
+            let decoded: Vec<Line> =
+                columns.iter().zip(&scales).map(|(b, scales)| self.evaluator.line_of_b(b, scales)).collect();
+            let mut scratch = self.evaluator.scratch();
             for r in 0..m {
                 let row = row_of(operands.a, tile * m + r);
                 let a_scales = operands.scales.map_or(Vec::new(), |(s, _)| row_of(s, tile * m + r));
+                let line = self.evaluator.line_of_a(&row, &a_scales);
                 for c in 0..n {
                     let (a, b) = (row.as_slice(), columns[c].as_slice());
                     let addend = operands.c.get(tile * m + r, c);
                     let inputs = Inputs { a, b, c: addend, a_scales: &a_scales, b_scales: &scales[c] };
-                    let code = self.output((r, c), inputs, &first);
-                    d.set(tile * m + r, c, code);
+                    let code = self.computed(&mut scratch, (&line, &decoded[c]), inputs);
+                    let off = self.is_off((r, c), inputs, &first);
+                    d.set(tile * m + r, c, code ^ u64::from(off));
                 }
             }
         }
