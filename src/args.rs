@@ -299,7 +299,8 @@ pub struct FiguresArgs {
     /// Where the SVG files go [default: RUN/figures].
     #[arg(short, long)]
     pub out: Option<PathBuf>,
-    /// Write nothing; end with code 1 if any file there differs by a byte.
+    /// Write nothing; end with code 1 if any file there differs by a byte. Figures name the run as seen from the working
+    /// directory: check where they were drawn.
     #[arg(long)]
     pub check: bool,
 }
@@ -309,8 +310,9 @@ pub struct FiguresArgs {
 #[command(after_help = "\
 Examples:
   rigel report runs/quick-cpu                        write runs/quick-cpu/report.html
-  rigel report data/epyc-zen5-2core/paper --readme README.md     renew the findings table between its markers
-  rigel report data/epyc-zen5-2core/paper --check                end with code 1 if a byte would change
+  rigel report data/epyc-zen5-2core/paper --readme README.md
+                                                     renew the findings table between its markers
+  rigel report data/epyc-zen5-2core/paper --check    end with code 1 if a byte would change
   rigel report --published rigel-m4max               what the study of the M4 Max published, as a table
   rigel report runs/study-metal --published rigel-m4max
                                                      the same with this run's values beside it: agree, differ, undecided")]
@@ -338,7 +340,8 @@ pub struct ReportArgs {
     /// With --published: how to print.
     #[arg(long, value_enum, default_value = "table", env = "RIGEL_FORMAT")]
     pub format: Format,
-    /// Write nothing; end with code 1 if any file differs by a byte.
+    /// Write nothing; end with code 1 if any file differs by a byte. A page names the run as seen from the working
+    /// directory: check where it was written.
     #[arg(long)]
     pub check: bool,
 }

@@ -32,17 +32,62 @@ fn a_closed_pipe_does_not_turn_no_into_yes() {
 fn no_output_replaces_a_file_of_the_run() {
     let dir = tempfile::tempdir().unwrap();
     let run = run_in(dir.path());
-    for name in ["cells.csv", "MANIFEST", "samples.csv", "note.txt"] {
+    for name in
+        ["cells.csv", "MANIFEST", "samples.csv", "note.txt", "notes.md", "deeper/page.html", "figures/deeper/page.html"]
+    {
         let before = fs::read(run.join(name)).ok();
         for words in [&["export", "--to", "jsonl"][..], &["export", "--to", "bmf"], &["report"]] {
             let said = rigel().args(words).arg(&run).arg("--out").arg(run.join(name)).output().unwrap();
             assert_eq!(said.status.code(), Some(2), "{words:?} {name}");
-            assert!(stderr(&said).contains("files of a run"), "{}", stderr(&said));
+            assert!(stderr(&said).contains("lies inside the run"), "{}", stderr(&said));
         }
         assert_eq!(fs::read(run.join(name)).ok(), before, "{name}");
     }
-    let figures = rigel().arg("figures").arg(&run).arg("--out").arg(&run).output().unwrap();
-    assert_eq!(figures.status.code(), Some(2));
+    for name in ["", "pictures"] {
+        let figures = rigel().arg("figures").arg(&run).arg("--out").arg(run.join(name)).output().unwrap();
+        assert_eq!(figures.status.code(), Some(2), "{name}");
+    }
+    let inside = rigel().args(SMALL).arg("--out").arg(run.join("nested")).output().unwrap();
+    assert_eq!(inside.status.code(), Some(2), "{}", stderr(&inside));
+    rigel().arg("verify").arg(&run).assert().success();
+}
+
+/// A check reads no more than it compares: ten gigabytes of nothing differ at once.
+#[test]
+fn a_check_says_what_is_there_however_large() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run_in(dir.path());
+    let check = || rigel().args(["report", "--check"]).arg(&run).output().unwrap();
+    assert_eq!(check().status.code(), Some(0));
+    let page = fs::File::options().write(true).open(run.join("report.html")).unwrap();
+    page.set_len(10 << 30).unwrap();
+    let said = check();
+    assert!(said.status.code() == Some(1) && stderr(&said).contains("differs"), "{}", stderr(&said));
+    fs::remove_file(run.join("report.html")).unwrap();
+    let said = check();
+    assert!(said.status.code() == Some(1) && stderr(&said).contains("is missing"), "{}", stderr(&said));
+}
+
+#[test]
+fn what_is_measured_is_thrown_away_by_fresh_alone_and_another_plan_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run_in(dir.path());
+    let before = file(&run, "cells.csv");
+    let again = rigel().args(SMALL).args(["--fresh", "--resume", "--out"]).arg(&run).output().unwrap();
+    assert!(again.status.success(), "{}", stderr(&again));
+    assert_eq!(file(&run, "cells.csv"), before);
+    let other = rigel().args(SMALL).args(["--seed", "9", "--out"]).arg(&run).output().unwrap();
+    assert_eq!(other.status.code(), Some(2));
+    assert!(stderr(&other).contains("another plan") && stderr(&other).contains("--out"), "{}", stderr(&other));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_name_that_is_no_text_is_taken() {
+    use std::os::unix::ffi::OsStrExt;
+    let dir = tempfile::tempdir().unwrap();
+    let run = dir.path().join(std::ffi::OsStr::from_bytes(b"run-\xff"));
+    rigel().args(SMALL).arg("--out").arg(&run).assert().success();
     rigel().arg("verify").arg(&run).assert().success();
 }
 
