@@ -4,7 +4,7 @@ use rigel_device::Meter;
 use rigel_device::metal::level::Sdk;
 use rigel_device::metal::meters::{Channels, of};
 use rigel_device::metal::power::*;
-use rigel_device::metal::powermetrics::newest;
+use rigel_device::metal::powermetrics::{Unread, following, newest};
 use rigel_device::metal::software::clock::SPENDINGS;
 use rigel_device::metal::software::meters::{JOULES, Planted};
 use rigel_numerics::{Megahertz, Time};
@@ -108,19 +108,78 @@ fn planted_frozen_channels_are_unavailable_after_one_wait() {
     assert_eq!(meters[0].read().unwrap().value, 0.0, "the GPU's own counter stands while nothing runs");
 }
 
+/// A sample as powermetrics writes it, without what no rail is in.
+fn sample(cpu: &str, gpu: &str, ane: &str) -> String {
+    format!(
+        "*** Sampled system activity (Mon Jun 15 12:00:00 2026 +0200) (1004.12ms elapsed) ***\n\n**** Processor usage ****\n\n\
+         CPU Power: {cpu}\nGPU Power: {gpu}\nANE Power: {ane}\nCombined Power (CPU + GPU + ANE): 5035 mW\n\n"
+    )
+}
+
 #[test]
-fn powermetrics_tells_its_newest_sample() {
-    let text = "*** Sampled system activity (1004.12ms elapsed) ***\nCPU Power: 5012 mW\nGPU Power: 23 mW\nANE Power: 0 mW\n\
-                Combined Power (CPU + GPU + ANE): 5035 mW\n*** Sampled system activity (1001.00ms elapsed) ***\n\
-                CPU Power: 812 mW\nGPU Power: 42.5 W\nANE Power: 1";
-    assert_eq!(newest(text, "CPU Power"), Some(0.812));
-    assert_eq!(newest(text, "GPU Power"), Some(42.5));
-    assert_eq!(newest(text, "ANE Power"), Some(0.0), "a line in the making is not read");
-    for nothing in
-        ["", "CPU Power: \n", "CPU Power: many mW\n", "CPU Power: -3 mW\n", "CPU Power: 3 kW\n", "cpu power: 3 mW\n"]
-    {
-        assert_eq!(newest(nothing, "CPU Power"), None, "{nothing}");
+fn powermetrics_is_read_by_whole_samples_wherever_its_text_ends_and_begins() {
+    let samples = [sample("5012 mW", "23 mW", "0 mW"), sample("812 mW", "42.5 W", "1 mW"), sample("7 W", "8 W", "9 W")];
+    let values = [[5.012, 0.023, 0.0], [0.812, 42.5, 0.001], [7.0, 8.0, 9.0]];
+    let whole = format!("Machine model: Mac16,5\n{}", samples.concat());
+    let rails = ["CPU Power", "GPU Power", "ANE Power"];
+    let mut seen = 0;
+    for end in 0..=whole.len() {
+        // All rails of a reading are of one sample, and a later one never gives way to an earlier one.
+        let read = rails.map(|rail| newest(&whole[..end], rail));
+        match values.iter().position(|of| {
+            read.iter().zip(of).all(|(read, of)| read.as_ref().is_ok_and(|read| (read - of).abs() < 1e-9))
+        }) {
+            Some(sample) => {
+                assert!(sample + 1 >= seen, "{end}: sample {sample} after {seen}");
+                seen = sample + 1;
+            }
+            None => {
+                let wait = [Unread::NoSample, Unread::NotWhole];
+                assert!(seen == 0 && read.iter().all(|r| wait.iter().any(|w| r.as_ref() == Err(w))), "{end}: {read:?}");
+            }
+        }
     }
+    assert_eq!(seen, 3);
+    // Where only the end of a file is looked at, what begins inside a sample is none.
+    assert_eq!(newest(&samples[0][60..], "CPU Power"), Err(Unread::NoSample));
+    assert_eq!(newest(&format!("{}{}", &samples[0][60..], samples[2]), "GPU Power"), Ok(8.0));
+    // Without the sampler of a rail, the others go on.
+    let two = samples.map(|sample| sample.replace("ANE Power: 0 mW\n", "").replace("ANE Power: 1 mW\n", ""));
+    assert_eq!(newest(&two[..2].concat(), "CPU Power"), Ok(0.812));
+    assert_eq!(newest(&two[..2].concat(), "ANE Power"), Err(Unread::NoRail("ANE Power".into())));
+    for line in ["", "many mW", "-3 mW", "3 kW", "NaN W"] {
+        let read = newest(&sample(line, "1 mW", "1 mW"), "CPU Power");
+        assert!(matches!(read, Err(Unread::NoPower(said)) if said.starts_with("CPU Power:")), "{line}");
+    }
+}
+
+#[test]
+fn a_file_that_grows_is_followed_and_what_is_not_whole_is_said() {
+    use std::io::Write;
+    let dir = tempfile::tempdir().unwrap();
+    let name = dir.path().join("power.txt");
+    let reason = |missing: Vec<rigel_device::MissingMeter>| missing.into_iter().map(|m| m.reason).collect::<Vec<_>>();
+    let (found, missing) = following(&name);
+    assert!(found.is_empty() && reason(missing).iter().all(|why| why.contains("power.txt")));
+    let mut file = std::fs::File::create(&name).unwrap();
+    let [first, second] = [sample("1 W", "2 W", "3 W"), sample("4 W", "5 W", "6 W")];
+    let (begun, rest) = first.split_at(first.find("GPU").unwrap() + 7);
+    file.write_all(begun.as_bytes()).unwrap();
+    let missing = reason(following(&name).1);
+    assert!(
+        missing.len() == 3 && missing.iter().all(|why| why.contains("only sample is not whole yet")),
+        "{missing:?}"
+    );
+    file.write_all(rest.as_bytes()).unwrap();
+    let (mut meters, missing) = following(&name);
+    assert!(missing.is_empty());
+    let mut watts = || meters.iter_mut().map(|meter| meter.read().unwrap().value).collect::<Vec<f64>>();
+    assert_eq!(watts(), [1.0, 2.0, 3.0]);
+    let (begun, rest) = second.split_at(second.find("ANE").unwrap() + 3);
+    file.write_all(begun.as_bytes()).unwrap();
+    assert_eq!(watts(), [1.0, 2.0, 3.0], "half a sample is none");
+    file.write_all(rest.as_bytes()).unwrap();
+    assert_eq!(watts(), [4.0, 5.0, 6.0]);
 }
 
 fn states(times: [i64; 4]) -> Value {

@@ -2,8 +2,8 @@
 //!
 //! From macOS 27 on the energy counters of CPU and neural engine stand still for ordinary programs, and powermetrics, run by an
 //! administrator, still shows them. Its text is followed while it grows: the environment variable [`VARIABLE`] names the file that
-//! `sudo powermetrics --samplers cpu_power,gpu_power,ane_power -i 1000 -o FILE` writes. A file that does not grow any more is
-//! unavailable with that reason.
+//! `sudo powermetrics --samplers cpu_power,gpu_power,ane_power -i 1000 -o FILE` writes. Only whole samples are read; what is still being
+//! written waits. A file that does not grow any more is unavailable with that reason.
 
 use crate::contract::{Absent, Meter, MissingMeter, Reading};
 use rigel_numerics::Time;
@@ -28,20 +28,57 @@ const TAIL: u64 = 1 << 17;
 /// A file that was not written to for so long is not followed by anybody.
 const STALE: Duration = Duration::from_secs(15);
 
-/// Watts of a rail in the newest sample of a text that has it: the line `CPU Power: 47 mW`.
-pub fn newest(text: &str, rail: &str) -> Option<f64> {
-    let of = |line: &str| {
-        let (watts, unit) = line.trim().strip_prefix(rail)?.strip_prefix(':')?.trim().split_once(' ')?;
-        let factor = match unit.trim() {
-            "mW" => 1e-3,
-            "W" => 1.0,
-            _ => return None,
-        };
-        watts.parse::<f64>().ok().filter(|w| w.is_finite() && *w >= 0.0).map(|w| w * factor)
+/// What a sample begins with.
+const HEAD: &str = "*** Sampled system activity";
+
+/// Why a rail has no value in a text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unread {
+    /// It holds no sample.
+    #[error("no sample has begun: it has no line `{HEAD}`")]
+    NoSample,
+    /// Its only sample is being written.
+    #[error("its only sample is not whole yet")]
+    NotWhole,
+    /// Its newest whole sample lacks the rail.
+    #[error("its newest whole sample has no line `{0}: ... mW`")]
+    NoRail(String),
+    /// The rail's line is not a number of mW or W.
+    #[error("its newest whole sample says `{0}`, which is no number of mW or W")]
+    NoPower(String),
+}
+
+/// Watts of a rail in the newest whole sample: the line `CPU Power: 47 mW`.
+///
+/// The text may end anywhere, and begin anywhere in a sample. A sample is whole when the next one has begun, or when it has every rail
+/// that the one before it has, or all, each in a line that has ended. So the rails of one reading come from one sample.
+///
+/// # Errors
+/// What is not there, or not whole.
+pub fn newest(text: &str, rail: &str) -> Result<f64, Unread> {
+    let ended = text.rfind('\n').map_or("", |end| &text[..end]);
+    let samples: Vec<&str> = ended.split(HEAD).skip(1).collect();
+    let line = |sample: &str, rail: &str| {
+        let own = |line: &str| line.trim().strip_prefix(rail).is_some_and(|rest| rest.starts_with(':'));
+        sample.lines().find(|line| own(line)).map(|line| line.trim().to_owned())
     };
-    // The last line may still be in the making.
-    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    whole.lines().rev().find_map(of)
+    let (last, before) = samples.split_last().ok_or(Unread::NoSample)?;
+    let due = |(rail, _): &(&str, &str)| before.last().is_none_or(|before| line(before, rail).is_some());
+    let is_whole = RAILS.iter().filter(|rail| due(rail)).all(|(rail, _)| line(last, rail).is_some());
+    let whole = if is_whole { Some(last) } else { before.last() }.ok_or(Unread::NotWhole)?;
+    let line = line(whole, rail).ok_or_else(|| Unread::NoRail(rail.to_owned()))?;
+    power(&line[rail.len() + 1..]).ok_or(Unread::NoPower(line))
+}
+
+/// ` 47 mW` in watts.
+fn power(text: &str) -> Option<f64> {
+    let (number, unit) = text.trim().split_once(' ')?;
+    let factor = match unit.trim() {
+        "mW" => 1e-3,
+        "W" => 1.0,
+        _ => return None,
+    };
+    number.parse::<f64>().ok().filter(|w| w.is_finite() && *w >= 0.0).map(|w| w * factor)
 }
 
 /// One rail of the file.
@@ -85,18 +122,21 @@ impl Meter for RailMeter {
             )));
         }
         let text = tail(&self.file).map_err(|e| Absent(format!("{file}: {e}")))?;
-        let none = || Absent(format!("{file} has no line `{}: ... mW` yet", self.rail));
-        let value = newest(&text, self.rail).ok_or_else(none)?;
+        let value = newest(&text, self.rail).map_err(|why| Absent(format!("{file}: {why}")))?;
         Ok(Reading { time: Time::from_seconds(self.opened.elapsed().as_secs_f64()), value })
     }
 }
 
 /// Its rails, where the variable names a file; a rail that the text lacks is missing with that reason.
 pub fn meters() -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>) {
+    std::env::var_os(VARIABLE).map(|file| following(Path::new(&file))).unwrap_or_default()
+}
+
+/// The rails of a file, which may grow while it is read.
+pub fn following(file: &Path) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>) {
     let (mut found, mut missing): (Vec<Box<dyn Meter>>, Vec<MissingMeter>) = (Vec::new(), Vec::new());
-    let Some(file) = std::env::var_os(VARIABLE).map(PathBuf::from) else { return (found, missing) };
     for (rail, name) in RAILS {
-        let mut meter = RailMeter { file: file.clone(), rail, name, opened: Instant::now() };
+        let mut meter = RailMeter { file: file.to_path_buf(), rail, name, opened: Instant::now() };
         match meter.read() {
             Ok(_) => found.push(Box::new(meter)),
             Err(Absent(reason)) => missing.push(MissingMeter { name: name.into(), reason }),
