@@ -26,12 +26,17 @@ pub enum Meaning {
     NoCandidate,
     /// The developer tools lack the Metal toolchain.
     NoToolchain,
+    /// The compiler died over the text.
+    CompilerDied,
     /// Something else.
     Other,
 }
 
 /// Words that were seen, and what they mean; the first that stands in a text decides.
-const WORDS: [(&str, Meaning); 12] = [
+const WORDS: [(&str, Meaning); 15] = [
+    ("the compiler ended", Meaning::CompilerDied),
+    ("XPC_ERROR_CONNECTION_INTERRUPTED", Meaning::CompilerDied),
+    ("Compiler encountered an internal error", Meaning::CompilerDied),
     ("is not supported on this OS", Meaning::LanguageNotHere),
     ("missing Metal Toolchain", Meaning::NoToolchain),
     ("unable to find utility \"metal\"", Meaning::NoToolchain),
@@ -64,6 +69,7 @@ impl Meaning {
             Meaning::UnknownType => "unknown type",
             Meaning::NoCandidate => "no candidate",
             Meaning::NoToolchain => "no toolchain",
+            Meaning::CompilerDied => "compiler died",
             Meaning::Other => "other",
         }
     }
@@ -89,6 +95,8 @@ mod tests {
             ("note: candidate template ignored: requirement 'false' was not satisfied", Meaning::NoCandidate),
             ("error: cannot execute tool 'metal' due to missing Metal Toolchain", Meaning::NoToolchain),
             ("fatal error: 'MetalPerformancePrimitives/x.h' file not found", Meaning::NoHeader),
+            ("Compilation failed: XPC_ERROR_CONNECTION_INTERRUPTED", Meaning::CompilerDied),
+            ("the compiler ended and refused nothing: clang++, signal: 11 (SIGSEGV)", Meaning::CompilerDied),
             ("the moon is in the wrong place", Meaning::Other),
         ];
         for (text, meaning) in seen {

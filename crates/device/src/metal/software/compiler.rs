@@ -1,5 +1,6 @@
 //! How does kernel text become a library for this processor, and in which words is it refused?
 
+use super::child::ending_with_parent;
 use super::files::{self, FILES};
 use super::glue::glue;
 use crate::metal::element::Element;
@@ -188,8 +189,17 @@ impl Clang {
     }
 
     fn run(&self, command: &mut Command) -> Result<(), String> {
-        let output = command.output().map_err(|e| format!("{}: {e}", self.program.display()))?;
-        if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+        let output = ending_with_parent(command).output().map_err(|e| format!("{}: {e}", self.program.display()))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        // A compiler that refuses a text says why and exits by itself.
+        if output.status.code().is_some() && !words.trim().is_empty() {
+            return Err(words);
+        }
+        let ended = format!("the compiler ended and refused nothing: {}, {}", self.program.display(), output.status);
+        Err(format!("{ended}\n{words}").trim_end().to_owned())
     }
 
     fn write(&self, text: &str, extension: &str) -> Result<PathBuf, String> {

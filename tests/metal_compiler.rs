@@ -1,0 +1,78 @@
+//! Does a compiler that hangs, dies or takes its process along leave a row with a reason, and lose nothing else?
+//!
+//! It is planted in place of clang: a program that hands every text on but those of one kernel and type.
+#![cfg(unix)]
+
+mod rig;
+
+use rig::{file, rigel, stderr};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A text that no other test compiles, so that none is found ready made: products of E5M2 by `matmul2d`.
+const CLANG: &str = r#"#!/bin/sh
+for word in "$@"; do file="$word"; done
+if [ -f "$file" ] && grep -q 'define LEFT metal_fp8_e5m2_format' "$file" && grep -q matmul2d_gemm "$file"; then
+  echo $$ >>"FOLDER/seen"
+  DOES
+fi
+exec COMPILER "$@"
+"#;
+
+/// The first clang that is new enough; a line says so when there is none.
+fn clang() -> Option<&'static str> {
+    let known = ["clang++-22", "clang++-21", "clang++-20", "clang++-19"];
+    let found = known.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok());
+    if found.is_none() {
+        println!("skipped: no clang++ of version 19 or newer");
+    }
+    found
+}
+
+/// A compiler that does this over the text, in a folder.
+fn planted(folder: &Path, clang: &str, does: &str) -> PathBuf {
+    let program = folder.join("clang");
+    let text = CLANG.replace("COMPILER", clang).replace("DOES", does).replace("FOLDER", &folder.display().to_string());
+    std::fs::write(&program, text).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program
+}
+
+#[test]
+fn a_compiler_that_hangs_or_dies_is_a_row_and_the_run_goes_on() {
+    let Some(clang) = clang() else { return };
+    let cases = [
+        ("hangs", "exec sleep 86399", "hung", "no sign of life for 20 s while compiling; killed"),
+        ("dies", "kill -SEGV $$", "refused-compile", "the compiler ended and refused nothing"),
+        ("takes its process along", "kill -ABRT $PPID; exec sleep 86399", "crashed", "while compiling"),
+    ];
+    for (name, does, outcome, words) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("run");
+        let program = planted(dir.path(), clang, does);
+        let mut command = rigel();
+        command.env("RIGEL_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("metal-runs"));
+        command.env("RIGEL_CLANG", program).args(["run", "types", "throughput", "--device", "metal-sim"]);
+        let axes = ["triple=e5m2,e5m2->f32;f16,f16->f32", "path=matmul2d", "types-shape=9", "shape=64"];
+        for axis in axes {
+            command.args(["--axis", axis]);
+        }
+        let done = command.args(["--timeout", "20", "--out"]).arg(&out).output().unwrap();
+        assert!(done.status.success(), "{name}: {}", stderr(&done));
+        let cells = file(&out, "cells.csv");
+        let of = |triple: &str| cells.lines().filter(move |line| line.contains(triple)).collect::<Vec<_>>();
+        let hit = of("e5m2,e5m2->f32");
+        let is_told = |line: &&&str| line.contains(&format!(",{outcome},")) && line.contains(words);
+        assert!(hit.iter().any(|line| is_told(&line)), "{name}: {cells}");
+        assert!(of("f16,f16->f32").iter().all(|line| line.contains(",right,")), "{name}: {cells}");
+        assert!(of("f16,f16->f32").len() > 1, "{name}: {cells}");
+        rigel().arg("verify").arg(&out).assert().success();
+        // What hung is gone with the process that waited for it.
+        for seen in file(dir.path(), "seen").lines() {
+            let left = Path::new("/proc").join(seen).join("cmdline");
+            let left = std::fs::read_to_string(left).unwrap_or_default();
+            assert!(!cfg!(target_os = "linux") || !left.contains("86399"), "{name}: process {seen} is left");
+        }
+    }
+}
