@@ -186,6 +186,10 @@ pub struct RunArgs {
     /// Run directory [default: runs/PLAN-DEVICE].
     #[arg(short, long, env = "RIGEL_OUT")]
     pub out: Option<PathBuf>,
+    /// Libraries compiled elsewhere (rigel emit metallibs): whether they load here, and what their table says of the Xcodes that
+    /// made them. A run of metal that asks for types keeps both.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub libraries: Vec<PathBuf>,
     /// Print the cells that would be measured, and run nothing.
     #[arg(short = 'n', long)]
     pub dry_run: bool,

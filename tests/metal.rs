@@ -205,3 +205,43 @@ fn rules_are_asked_and_refusals_are_answers() {
         .collect();
     assert!(kinds.len() > 60 && kinds.iter().all(|kind| kind == "simulated"), "{drawn}");
 }
+
+#[test]
+fn block_scaled_operands_go_through_runs_and_older_headers_have_none() {
+    if skipped() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let triples = "triple=f16,f16->f32;mxe4m3,mxe4m3->f32;f16,mxe2m1->f32";
+    let axes =
+        [triples, "path=scalar,simdgroup_matrix,matmul2d,matmul2d.cooperative", "shape=64", "types-shape=9,33x31x65"];
+    let axes: Vec<&str> = axes.iter().flat_map(|axis| ["--axis", axis]).collect();
+    let out = dir.path().join("27.0");
+    let output = run(&out, &[&["--device", "metal-sim", "--preset", "quick"], axes.as_slice()].concat());
+    assert!(output.status.success(), "{}", stdout(&output));
+    both_verifiers_agree(&out);
+    let cells = file(&out, "cells.csv");
+    for triple in ["mxe4m3,mxe4m3->f32", "f16,mxe2m1->f32"] {
+        let mine: Vec<&str> = cells.lines().filter(|line| line.contains(triple)).collect();
+        assert!(mine.len() > 10 && mine.iter().all(|line| line.contains(",right,")), "{triple}: {mine:#?}");
+        assert!(mine.iter().any(|line| line.contains(",accumulators,")), "{triple} has a ceiling");
+        for path in ["matmul2d", "matmul2d.cooperative"] {
+            let is_it = |[p, t, n, _]: &&[String; 4]| p == path && t == triple && n == "verdict.acceleration";
+            let facts = facts(&out);
+            let [.., word] = facts.iter().find(is_it).unwrap();
+            // Planted: narrow operands at 0.94 of half ones, on a plateau of their own.
+            assert!(
+                ["not accelerated", "same rate", "slower"].iter().any(|w| word.starts_with(w)),
+                "{path} {triple}: {word}"
+            );
+        }
+    }
+    let out = dir.path().join("26.5");
+    let output = run(&out, &[&["types", "--device", "metal-sim:26.5"], axes.as_slice()].concat());
+    assert!(output.status.success(), "{}", stdout(&output));
+    both_verifiers_agree(&out);
+    let cells = file(&out, "cells.csv");
+    let mine: Vec<&str> = cells.lines().filter(|line| line.contains("mxe")).collect();
+    let said = "this system's header is 26.5; 27.0 is the first that lists these types";
+    assert!(!mine.is_empty() && mine.iter().all(|line| line.contains(",absent,") && line.contains(said)), "{mine:#?}");
+}

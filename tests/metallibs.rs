@@ -146,6 +146,43 @@ fn every_xcode_is_tried_in_every_combination_and_refusals_are_kept_word_for_word
     assert!(line(&before, &old).contains("__METAL_VERSION__ 400"), "{}", line(&before, &old));
     let after = asked("metal-sim:27.0");
     assert!(line(&after, &new).contains("__METAL_VERSION__ 410"), "{}", line(&after, &new));
+    // In a run they are rows, of libraries and of the Xcodes that made them, and answer two of the study's findings.
+    let torn = mac.dir.path().join("torn.metallib");
+    fs::write(&torn, &built((27, 0), "versions", (4, 1))[..60]).unwrap();
+    let run = mac.dir.path().join("run");
+    let mut command = rigel();
+    command.env("RIGEL_CACHE", &cache).args(["run", "types", "--device", "metal-sim:26.5"]);
+    let axes = ["triple=f16,f16->f32", "path=scalar", "types-shape=9"];
+    for axis in axes {
+        command.args(["--axis", axis]);
+    }
+    let done = command.arg("--out").arg(&run).args(["--libraries", &new, &old]).arg(&torn).output().unwrap();
+    assert!(done.status.success(), "{}", stderr(&done));
+    let record: serde_json::Value = serde_json::from_str(&file(&run, "run.json")).unwrap();
+    let rules = record["device"]["rules"].as_array().unwrap();
+    let of = |rule: &str| rules.iter().filter(|r| r["rule"] == rule).collect::<Vec<_>>();
+    assert_eq!((of("toolchain").len(), of("library").len()), (3 * 4 * 5, 3));
+    let has = |rule: &str, asked: &str, answer: &str| {
+        let said = |r: &&serde_json::Value, key: &str, words: &str| r[key].as_str().unwrap().contains(words);
+        assert!(
+            of(rule).iter().any(|r| said(r, "asked", asked) && said(r, "answer", answer)),
+            "{rule}, {asked}: {rules:?}"
+        );
+    };
+    has("library", "language 4.1, oldest system 27.0", "refused: language not on this system");
+    has("library", "torn.metallib, which does not read", "refused");
+    has("toolchain", "Xcode 27.0, language 4.1, for 27.0", "library of language 4.1 for 27.0");
+    has("toolchain", "Xcode 26.5, language 4.1, for 27.0", "refused: unknown language");
+    rigel().arg("verify").arg(&run).assert().success();
+    let beside = rigel().arg("report").arg(&run).args(["--published", "rigel-m4max", "--format", "jsonl"]).output();
+    let beside = stdout(&beside.unwrap());
+    let line = |key: &str| beside.lines().find(|line| line.contains(&format!("\"key\":\"{key}\""))).unwrap();
+    assert!(line("xcode").contains("what is planted would agree"), "{}", line("xcode"));
+    assert!(line("6").contains("does not know 4.1") && line("6").contains("reconstruction"), "{}", line("6"));
+    assert!(line("7").contains("language not on this system"), "{}", line("7"));
+    let late = rigel().args(["run", "types", "--device", "cpu", "--libraries", &new]).output().unwrap();
+    assert_eq!(late.status.code(), Some(2), "{}", stderr(&late));
+
     // Words of compilers have several lines.
     let text = stdout(&after);
     let kinds: Vec<String> = csv::Reader::from_reader(text.as_bytes())

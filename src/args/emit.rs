@@ -89,7 +89,7 @@ Examples:
   rigel devices --device metal --rules --libraries libraries/*.metallib      on this Mac, or on one with another system
 
 Refusals are kept word for word in libraries/metallibs.csv, beside what each library says of itself. Take the folder to a \
-Mac with another system to see what loads there.")]
+Mac with another system to see what loads there; rigel run --libraries keeps the answers in a run.")]
 pub struct EmitMetallibsArgs {
     /// An Xcode, or its developer folder; may be given more than once [default: $DEVELOPER_DIR and /Applications/Xcode*.app].
     #[arg(long, value_name = "FOLDER")]

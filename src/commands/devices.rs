@@ -156,8 +156,8 @@ fn units(device: &dyn Device, args: &DevicesArgs) -> anyhow::Result<Exit> {
 
 /// What the device answers about rules, word for word.
 fn rules(device: &mut dyn Device, args: &DevicesArgs) -> anyhow::Result<Exit> {
-    let mut answers = Vec::new();
-    device.rules(&args.libraries, &mut |answer| answers.push(answer));
+    let questions = 0..device.rules(&args.libraries).len();
+    let answers: Vec<RuleAnswer> = questions.flat_map(|number| device.rule(&args.libraries, number)).collect();
     let columns = ["rule", "asked", "answer", "words"];
     match Form::of(args.format) {
         None => {

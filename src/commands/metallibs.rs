@@ -7,7 +7,10 @@ use crate::exit::{Exit, failure};
 use rigel_device::metal::level::Language;
 use rigel_device::metal::metallib::{Metallib, Version};
 use rigel_device::metal::xcode::{Attempt, MINIMUM_OS, Made, Xcrun};
+use rigel_ledger::provenance::RuleRecord;
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 /// The table beside the libraries.
 const TABLE: &str = "metallibs.csv";
@@ -54,6 +57,39 @@ pub fn emit(args: &EmitMetallibsArgs) -> anyhow::Result<Exit> {
     }
     table.print()?;
     Ok(Exit::Fine)
+}
+
+/// What the tables beside these libraries say of the toolchains that made them, or refused to.
+///
+/// # Errors
+/// A table that cannot be read, or lacks a column.
+pub fn told(libraries: &[PathBuf]) -> anyhow::Result<Vec<RuleRecord>> {
+    let folders = libraries.iter().map(|file| file.parent().unwrap_or(Path::new("")).join(TABLE));
+    let tables: BTreeSet<PathBuf> = folders.filter(|table| table.exists()).collect();
+    let mut records = Vec::new();
+    for table in tables {
+        let bad = |why: String| failure(Exit::Usage, format!("{}: {why}", table.display()));
+        let mut reader = csv::Reader::from_path(&table).map_err(|e| bad(e.to_string()))?;
+        let header = reader.headers().map_err(|e| bad(e.to_string()))?.clone();
+        let at = |name: &str| {
+            let place = header.iter().position(|column| column == name);
+            place.ok_or_else(|| bad(format!("no column `{name}`; it is what rigel emit metallibs writes")))
+        };
+        let [xcode, language, minimum_os] = [at("xcode")?, at("language")?, at("minimum_os")?];
+        let [outcome, words] = [at("outcome")?, at("words")?];
+        let [library_language, library_os] = [at("library_language")?, at("library_minimum_os")?];
+        for row in reader.records() {
+            let row = row.map_err(|e| bad(e.to_string()))?;
+            let answer = match (&row[outcome], &row[library_language]) {
+                ("made", "") => "a library that cannot be read".to_owned(),
+                ("made", made) => format!("library of language {made} for {}", &row[library_os]),
+                (refused, _) => refused.to_owned(),
+            };
+            let asked = format!("{}, language {}, for {}", &row[xcode], &row[language], &row[minimum_os]);
+            records.push(RuleRecord { rule: "toolchain".into(), asked, answer, words: row[words].to_owned() });
+        }
+    }
+    Ok(records)
 }
 
 fn version((major, minor): Version) -> String {

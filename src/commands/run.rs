@@ -2,7 +2,7 @@
 
 use super::fail_on::FailOn;
 use super::planning::{self, Planned};
-use super::{list, report};
+use super::{list, metallibs, report};
 use crate::args::RunArgs;
 use crate::exit::{Exit, failure};
 use crate::progress::Progress;
@@ -69,14 +69,22 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let _alone = DeviceLock::of(&provenance).map_err(|busy| failure(Exit::Busy, busy))?;
     let presses = count_interrupts()?;
     let is_new = is_fresh(args) || !out.join("run.json").exists();
-    if is_new && planned.device.has_rules() && planned.plan.probes.contains(&rigel_ledger::Probe::Types) {
+    let asks = is_new
+        && !planned.device.rules(&args.libraries).is_empty()
+        && planned.plan.probes.contains(&rigel_ledger::Probe::Types);
+    if !asks && !args.libraries.is_empty() {
+        let why = "--libraries is for a new run of a device that answers rules (metal), with the probe types among its probes";
+        return Err(failure(Exit::Usage, why));
+    }
+    if asks {
+        let made = metallibs::told(&args.libraries)?;
         let workers = Workers { command: &worker_command, interrupted: &|| presses.load(Ordering::Relaxed) > 0 };
-        let asked = rules::ask(&workers, &args.plan.device, &planned.plan);
+        let asked = rules::ask(&workers, &args.plan.device, &planned.plan, &args.libraries);
         let Some(answers) = asked.map_err(|e| failure(Exit::Unfinished, e))? else {
             terminal::tell!("interrupted before the first cell; nothing was written");
             return Ok(Exit::Interrupted);
         };
-        provenance.device.rules = answers;
+        provenance.device.rules = answers.into_iter().chain(made).collect();
     }
     let writer = open_writer(args, &out, &planned, &provenance)?;
     let soon = Arc::clone(&presses);

@@ -279,10 +279,19 @@ pub struct MissingMeter {
     pub reason: String,
 }
 
+/// What is asked of a rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleQuestion {
+    /// The rule.
+    pub rule: String,
+    /// What is asked.
+    pub asked: String,
+}
+
 /// What a device answered about a rule that no product shows: a version, an alignment, what becomes of old content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleAnswer {
-    /// The rule: `language`, `library`, `trap`, `mode`, `slice`, `tail of k`, `row distance`.
+    /// The rule: `language`, `library`, `trap`, `mode`, `slice`, `tail of k`, `scales`, `row distance`.
     pub rule: String,
     /// What was asked for.
     pub asked: String,
@@ -390,13 +399,14 @@ pub trait Device {
     fn conversion(&mut self, name: &str) -> Result<Box<dyn Conversion>, Absent> {
         Err(Absent(format!("this device offers no conversion `{name}`")))
     }
-    /// Whether there are rules to ask for.
-    fn has_rules(&self) -> bool {
-        false
+    /// What can be asked for of rules that no product shows, and of whether these libraries, compiled elsewhere, load here. Empty: nothing.
+    fn rules(&self, _libraries: &[std::path::PathBuf]) -> Vec<RuleQuestion> {
+        Vec::new()
     }
-    /// Asks for every rule that no product shows, and whether these libraries, compiled elsewhere, load here; tells each answer before
-    /// it asks the next question, which may kill the process.
-    fn rules(&mut self, _libraries: &[std::path::PathBuf], _say: &mut dyn FnMut(RuleAnswer)) {}
+    /// Asks one of these, by its place among them. It may kill the process.
+    fn rule(&mut self, _libraries: &[std::path::PathBuf], _number: usize) -> Vec<RuleAnswer> {
+        Vec::new()
+    }
     /// Meters that exist, and those that do not with the reason.
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>);
     /// Lets time pass while nothing runs, so that meters see the device idle. A virtual clock is set forward instead.

@@ -73,6 +73,28 @@ fn planted_rules_of_distances_show_in_products() {
 }
 
 #[test]
+fn a_rule_of_tensors_for_machine_learning_shows_in_products_over_those_alone() {
+    let rule = Alignment { bytes: 64, outcome: Misaligned::Refused };
+    let Some(mut device) = device(Planted { machine_learning: rule, ..Planted::PLAIN }) else { return };
+    let spec = spec(&device, "matmul2d.handle");
+    let tiles = device.placed_tiles("matmul2d.handle", spec.triple);
+    assert_eq!(tiles, ["64x64s4", "64x64s4+render", "64x64s4+machine-learning"]);
+    let plain = output(&mut *device.compile(&spec).unwrap()).unwrap();
+    for tile in tiles {
+        let is_bound = tile.ends_with("+machine-learning");
+        for (stride, fits) in [(Stride::Multiple(64), true), (Stride::Plus(16), false)] {
+            let spec = GemmSpec { tile: tile.clone(), ..spec.clone() };
+            match output(&mut *device.compile_placed(&spec, Placement { offset: 0, stride }).unwrap()) {
+                Ok(found) => assert!(found == plain && (fits || !is_bound), "{tile} {stride}"),
+                Err(fault) => assert!(is_bound && !fits && fault.to_string().contains("64 bytes"), "{tile}: {fault}"),
+            }
+        }
+    }
+    // A path whose kernel makes its tensors has no uses to choose.
+    assert_eq!(device.placed_tiles("matmul2d", spec.triple), ["64x64s4"]);
+}
+
+#[test]
 fn each_language_answers_with_what_took_effect_or_in_the_compilers_words() {
     let Some(mut device) = device(Planted::PLAIN) else { return };
     let triple: Triple = HALF.parse().unwrap();

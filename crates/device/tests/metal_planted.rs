@@ -15,12 +15,14 @@ use rigel_device::metal::modes::{Old, Semantics, semantics};
 use rigel_device::metal::operation::{Mode, Operation, Scope};
 use rigel_device::metal::probe::{Effective, SLICE_MODULUS, slice, versions};
 use rigel_device::metal::product::Path;
+use rigel_device::metal::scales::{self, Apart, Cut};
 use rigel_device::metal::software::gpu::Simulated;
 use rigel_device::metal::software::planted::{Alignment, BaseTile, Misaligned, Planted, Slice};
 use rigel_device::metal::tails::{ASKED, Tail, tail};
 use rigel_device::metal::text::Kernel;
 use rigel_device::metal::traps::{Trap, spring};
 use rigel_device::metal::triples::Types;
+use rigel_device::metal::usage::Usage;
 
 const HALF: Types = Types::new(Half, Half, Float);
 
@@ -66,11 +68,19 @@ fn layout_differs(
         .any(|(lane, expected)| lane[operand] != expected.iter().map(|place| place.map(ordered)).collect::<Vec<_>>())
 }
 
-fn alignment_differs(gpu: &mut Simulated, path: Path, rule: Alignment) -> Option<String> {
-    let seen = sweep(gpu, path, HALF).unwrap();
+fn alignment_differs(gpu: &mut Simulated, path: Path, usage: Usage, rules: &[Alignment]) -> Option<String> {
+    let seen = sweep(gpu, path, HALF, usage).unwrap();
+    // One rule after another: what is refused is refused, rows that are read elsewhere meet the next rule there, and slow shows least.
     let expected = STRIDES.map(|stride| {
-        let breaks = stride % rule.bytes.max(1) as usize != 0;
-        (stride, if breaks { rule.outcome } else { Misaligned::Fine })
+        let (mut bytes, mut all) = (stride as i64, Vec::new());
+        for rule in rules {
+            all.push(rule.at(bytes));
+            if all.ends_with(&[Misaligned::Wrong]) {
+                bytes -= bytes % i64::from(rule.bytes);
+            }
+        }
+        let worst = [Misaligned::Refused, Misaligned::Wrong, Misaligned::Slow];
+        (stride, worst.into_iter().find(|outcome| all.contains(outcome)).unwrap_or(Misaligned::Fine))
     });
     let same = |seen: &Outcome, expected: Misaligned| {
         matches!(
@@ -83,7 +93,7 @@ fn alignment_differs(gpu: &mut Simulated, path: Path, rule: Alignment) -> Option
     };
     let differs =
         seen.iter().zip(expected).any(|((stride, seen), (at, expected))| *stride != at || !same(seen, expected));
-    differs.then(|| format!("{path:?} {rule:?}: {seen:?}"))
+    differs.then(|| format!("{path:?} {usage:?} {rules:?}: {seen:?}"))
 }
 
 fn slices_differ(gpu: &mut Simulated, planted: &Planted) -> Option<String> {
@@ -155,8 +165,18 @@ fn drawn_devices_are_recovered() {
         say("slices", slices_differ(&mut gpu, &planted));
         let readable = Planted { slice: Slice::Remaining, slice_limit: 0, ..planted };
         gpu.plant(readable).unwrap();
-        say("alignment", alignment_differs(&mut gpu, Path::Handle, planted.handle));
-        say("alignment", alignment_differs(&mut gpu, Path::Inline, planted.inlined));
+        say("alignment", alignment_differs(&mut gpu, Path::Inline, Usage::Compute, &[planted.inlined]));
+        for usage in Usage::ALL {
+            let rules = [planted.handle, planted.machine_learning];
+            let rules = if usage == Usage::MachineLearning { &rules[..] } else { &rules[..1] };
+            say("alignment", alignment_differs(&mut gpu, Path::Handle, usage, rules));
+        }
+        let cut = [false, true].map(|slices| scales::product(&mut gpu, slices));
+        let of_slices = if planted.scales_stay { Cut::Wrong } else { Cut::Right };
+        say("scales of slices", (cut != [Ok(Cut::Right), Ok(of_slices)]).then(|| format!("{cut:?}")));
+        let apart = if planted.scales_by_stride { Apart::ByStride } else { Apart::ByExtent };
+        let seen = scales::distance(&mut gpu);
+        say("rows of scales", (seen != Ok(apart)).then(|| format!("{seen:?}")));
         for (types, source) in &gates {
             let library = gpu.compile(source).unwrap();
             let loads = gpu.pipeline(library, "matmul2d_gemm").is_ok();

@@ -7,7 +7,7 @@ use metal_host::products::{Shared, sources, wrong};
 use rigel_device::metal::element::Element::*;
 use rigel_device::metal::level::Sdk;
 use rigel_device::metal::operation::{Mode, Operation};
-use rigel_device::metal::product::{Path, Product};
+use rigel_device::metal::product::{Path, Product, triple_of};
 use rigel_device::metal::software::planted::Planted;
 use rigel_device::metal::triples::Types;
 use rigel_numerics::Shape;
@@ -50,6 +50,32 @@ fn every_listed_triple_multiplies() {
     let Some(gpu) = device(Sdk::V27_0) else { return };
     let plain = Operation::new(Types::new(Half, Half, Float), 1, 1).with_tile("32x32s2").unwrap();
     all_right(&gpu, &products(Path::Inline, Types::listed().map(|(_, types)| Operation { types, ..plain })));
+}
+
+#[test]
+fn every_triple_with_planes_of_scales_multiplies_and_no_path_without_them_takes_one() {
+    let Some(gpu) = device(Sdk::V27_0) else { return };
+    let of = |path, types, shape, tile: &str| Product::new(path, triple_of(types), shape, tile);
+    let mut products = Vec::new();
+    for (_, types) in Types::scaled() {
+        products.extend(SHAPES.map(|shape| of(Path::Inline, types, shape, "32x32s2").unwrap()));
+        for path in [Path::Scalar, Path::Tiled, Path::SimdGroup, Path::Handle] {
+            assert!(!path.takes(types), "{path:?} {types:?}");
+        }
+    }
+    // Several tiles in each direction, in steps that begin inside a row of scales, into cooperative sums too.
+    let wide = Shape { m: 70, n: 65, k: 300 };
+    for types in [Types::new(Mxe4m3, Mxe4m3, Float), Types::new(Half, Mxe2m1, Float)] {
+        for (path, tile) in
+            [(Path::Inline, "16x32k32s1"), (Path::Cooperative, "64x64k32s4"), (Path::Cooperative, "32x32s1")]
+        {
+            products.push(of(path, types, wide, tile).unwrap());
+        }
+        let inside_a_group = of(Path::Inline, types, wide, "24x16k48s2");
+        assert!(inside_a_group.is_err_and(|why| why.contains("64x64k32s4")));
+        assert!(of(Path::Handle, types, wide, "64x64s4").is_err_and(|why| why.contains("planes of scales")));
+    }
+    all_right(&gpu, &products);
 }
 
 #[test]
@@ -101,6 +127,12 @@ fn the_table_has_the_counts_of_the_headers() {
     all.sort_by_key(|t| format!("{t:?}"));
     all.dedup();
     assert_eq!(all.len(), 69, "a triple is listed twice");
+    // Tensors with scales are rows of the table whose tensors carry a tag, and are not counted again.
+    for (since, Types { left, right, dest }) in Types::scaled() {
+        let plain = Types::new(left.unscaled(), right.unscaled(), dest);
+        assert!(since == Sdk::V27_0 && !all.contains(&Types { left, right, dest }));
+        assert_eq!(plain.since(), Some(Sdk::V27_0), "{plain:?}");
+    }
     // What the thread branch of the header lists: no format type.
     let threads = Types::listed().filter(|(_, types)| !types.has_format()).count();
     assert_eq!(threads, 37);

@@ -391,7 +391,7 @@ impl Campaign<'_> {
             Event::Readings(readings) => attempt.readings = readings,
             Event::Spent(time) => *spent += time,
             Event::Health(health) => attempt.health = Some(health),
-            Event::Rule(_) | Event::Done | Event::DeviceLost { .. } => {}
+            Event::Asks { .. } | Event::Rule(_) | Event::Done | Event::DeviceLost { .. } => {}
         })?;
         if matches!(attempt.end, End::Died(_) | End::Silent | End::Interrupted) {
             self.spent.lost += begun.elapsed();

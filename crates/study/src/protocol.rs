@@ -1,7 +1,7 @@
 //! What does a worker get told, and what does it say? One JSON value a line, both ways.
 
 use crate::spent::Spent;
-use rigel_device::{Cache, RuleAnswer};
+use rigel_device::{Cache, RuleAnswer, RuleQuestion};
 use rigel_ledger::plan::{Limits, Sampling, Thresholds};
 use rigel_ledger::rows::{Bits, CacheState, CellRow, Identity, PowerRow, SampleRow, WitnessRow};
 use rigel_ledger::units::UnitRecord;
@@ -63,7 +63,12 @@ pub enum Job {
         validation: u64,
     },
     /// Ask for the rules that no product shows.
-    Rules,
+    Rules {
+        /// Libraries compiled elsewhere, to load.
+        libraries: Vec<std::path::PathBuf>,
+        /// The first question to ask, by its place among them.
+        from: usize,
+    },
     /// Say whether the device still answers.
     Health,
 }
@@ -98,6 +103,13 @@ pub enum Event {
     },
     /// What meters read, all of a job's at once.
     Readings(Vec<MeterReading>),
+    /// About to ask for a rule: the culprit if the process dies.
+    Asks {
+        /// Place of the question.
+        number: usize,
+        /// The question.
+        question: RuleQuestion,
+    },
     /// What the device answered about a rule.
     Rule(RuleAnswer),
     /// Where this process spent its time so far.

@@ -66,8 +66,11 @@ pub fn serve(request: &Request, output: impl Write) -> Result<(), WorkerError> {
             worker.meters(device.as_mut(), cells, Time::from_seconds(*window_s), *energy)
         }
         Job::Unit { cell, validation } => worker.unit(device.as_mut(), cell, *validation),
-        Job::Rules => {
-            device.rules(&[], &mut |answer| worker.say(&Event::Rule(answer)));
+        Job::Rules { libraries, from } => {
+            for (number, question) in device.rules(libraries).into_iter().enumerate().skip(*from) {
+                worker.say(&Event::Asks { number, question });
+                device.rule(libraries, number).into_iter().for_each(|answer| worker.say(&Event::Rule(answer)));
+            }
             Ok(())
         }
         Job::Health => {

@@ -9,7 +9,9 @@ use super::operation::{Operation, Scope};
 use super::place::Placed;
 use super::product::{Path, Product};
 use super::triples::Types;
+use super::usage::Usage;
 use crate::contract::Fault;
+use rigel_numerics::block::NoPlanes;
 use rigel_numerics::{Format, Matrix, Overflow, Rounding, Shape, Time};
 
 /// Distances in bytes, the widest last.
@@ -37,11 +39,11 @@ type Run = Result<(Vec<u8>, Time), Fault>;
 /// The product that is made: 24 values of k, so that the narrowest distance holds a row of half elements.
 const SHAPE: Shape = Shape { m: 32, n: 24, k: 24 };
 
-/// Every distance of the sweep and what it came to, for tensors made by the kernel (`Path::Inline`) or by the host.
+/// Every distance of the sweep and what it came to, for tensors made by the kernel (`Path::Inline`) or by the host for a use.
 ///
 /// # Errors
 /// That nothing compiles, or that even the widest distance gives no product.
-pub fn sweep(gpu: &mut dyn Gpu, path: Path, types: Types) -> Result<Vec<(usize, Outcome)>, String> {
+pub fn sweep(gpu: &mut dyn Gpu, path: Path, types: Types, usage: Usage) -> Result<Vec<(usize, Outcome)>, String> {
     let bytes = |e: super::element::Element| e.bits() as usize / 8;
     if bytes(types.left) == 0 || bytes(types.right) == 0 {
         return Err("the sweep needs elements of whole bytes".into());
@@ -62,13 +64,16 @@ pub fn sweep(gpu: &mut dyn Gpu, path: Path, types: Types) -> Result<Vec<(usize, 
         let pitch = [stride / bytes(types.left), stride / bytes(types.right), 512 / bytes(types.dest)];
         let placed = Placed { pitch, ..placed };
         let out = vec![0; SHAPE.m * 512];
-        let stored = [placed.left(&operation, &left), placed.right(&operation, &right), out];
+        let text = |e: NoPlanes| e.to_string();
+        let stored =
+            [placed.left(&operation, &left).map_err(text)?, placed.right(&operation, &right).map_err(text)?, out];
         let mut buffers = Vec::new();
         let mut run = || {
             for bytes in &stored {
                 buffers.push(gpu.buffer(bytes)?);
             }
-            let time = gpu.launch(&product.launch(pipeline, &placed, [buffers[0], buffers[1], buffers[2]]), 1)?;
+            let launch = usage.of(product.launch(pipeline, &placed, [buffers[0], buffers[1], buffers[2]]));
+            let time = gpu.launch(&launch, 1)?;
             Ok((gpu.read(buffers[2])?, time))
         };
         let outcome = run();

@@ -60,7 +60,8 @@ impl Repeated {
             Path::Inline | Path::Cooperative | Path::Handle => {
                 let (step, scope, mode) = (TILE.k as u32, Scope::SimdGroups(1), Mode::MultiplyAccumulate);
                 let plain = Operation::new(types, TILE.m as u32, TILE.n as u32);
-                Some(Repeated::Matmul2d(Operation { step, scope, mode, ..plain }))
+                let transpose_right = types.right.is_scaled();
+                Some(Repeated::Matmul2d(Operation { step, scope, mode, transpose_right, ..plain }))
             }
         }
     }
@@ -195,10 +196,15 @@ impl<G: Gpu> Loop<G> {
                     placed.left(&o, &full(o.types.left, TILE.m, TILE.k, minus)),
                     placed.right(&o, &full(o.types.right, TILE.k, TILE.n, 1.0)),
                 ];
-                for (index, bytes) in (2..).zip(tiles) {
+                // All scales are 1, so one plane serves both left tiles.
+                let planes = [placed.scales[0].map(|at| (5, at)), None, placed.scales[1].map(|at| (6, at))];
+                for ((index, bytes), plane) in (2..).zip(tiles).zip(planes) {
+                    let bytes = bytes.map_err(|e| Fault::Failed(e.to_string()))?;
                     let buffer = self.gpu.borrow_mut().buffer(&bytes)?;
                     self.held.push(buffer);
                     self.bindings.push((index, whole(buffer)));
+                    self.bindings
+                        .extend(plane.map(|(index, at)| (index, Binding::Buffer { buffer, offset: at as u64 })));
                 }
             }
         }
@@ -245,7 +251,10 @@ fn compiled(gpu: &mut dyn Gpu, repeated: Repeated, chains: u32) -> Result<(Libra
 fn full(element: Element, rows: usize, cols: usize, value: f64) -> Matrix {
     let format = element.format();
     let mut x = Matrix::zeroed(format, rows, cols);
-    let code = format.encode(value, Rounding::NearestEven, Overflow::Saturate);
+    let code = match format.scale_groups() {
+        None => format.encode(value, Rounding::NearestEven, Overflow::Saturate),
+        Some(groups) => groups.under_one(groups.element.encode(value, Rounding::NearestEven, Overflow::Saturate)),
+    };
     for row in 0..rows {
         for col in 0..cols {
             x.set(row, col, code);

@@ -9,7 +9,8 @@ use super::product::{Path, Product, triple_of, types_of};
 use super::text::{Finish, Kernel};
 use super::triples::Types;
 use super::unit::{Instruction, MetalUnit};
-use super::{element::Element, placed, probe, toolchain};
+use super::usage::Usage;
+use super::{element::Element, placed, probe, rules, toolchain};
 use crate::by::By;
 use crate::contract::*;
 use crate::unit::{Unit, UnitSpec};
@@ -82,7 +83,10 @@ fn combinations() -> Vec<(Path, Types)> {
             Path::Scalar | Path::Tiled | Path::SimdGroup => {
                 all.extend(plain.into_iter().filter(|t| path.takes(*t)).map(|t| (path, t)))
             }
-            _ => all.extend(Types::listed().map(|(_, t)| (path, t))),
+            _ => {
+                let types = Types::listed().chain(Types::scaled()).map(|(_, types)| types);
+                all.extend(types.filter(|types| path.takes(*types)).map(|types| (path, types)));
+            }
         }
     }
     all
@@ -99,6 +103,11 @@ fn advertised(path: Path, types: Types) -> Advertised {
                 "Metal Shading Language Specification, SIMD-group matrix data types; its functions' table names one \
                      type for all operands, the toolchain's header four"
                     .into(),
+        },
+        _ if types.has_scales() => Advertised {
+            yes: true,
+            source: "MPPTensorOpsMatMul2d.h, table of operand types and rules on planes of scales, since SDK 27.0"
+                .into(),
         },
         _ => Advertised {
             yes: types.since().is_some(),
@@ -223,8 +232,10 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
 
     fn compile_placed(&mut self, spec: &GemmSpec, placement: Placement) -> Result<Box<dyn Gemm>, Refusal> {
         let language = self.gpu.borrow().sdk().map_or(Language::V3_2, Sdk::language);
-        let (product, compiled) = self.compiled_in(spec, language)?;
-        Ok(Box::new(placed::PlacedGemm::new(Rc::clone(&self.gpu), product, spec.triple, compiled, placement)?))
+        let (tile, usage) = Usage::split(&spec.tile);
+        let (product, compiled) = self.compiled_in(&GemmSpec { tile: tile.to_owned(), ..spec.clone() }, language)?;
+        let placed = (placement, usage);
+        Ok(Box::new(placed::PlacedGemm::new(Rc::clone(&self.gpu), product, spec.triple, compiled, placed)?))
     }
 
     fn toolchains(&self, path: &str, triple: Triple) -> Vec<String> {
@@ -265,12 +276,13 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
         Ok(Box::new(MetalUnit::new(&self.gpu, instruction)?))
     }
 
-    fn has_rules(&self) -> bool {
-        true
+    fn rules(&self, libraries: &[std::path::PathBuf]) -> Vec<RuleQuestion> {
+        rules::questions(&*self.gpu.borrow(), libraries).iter().map(rules::Question::words).collect()
     }
 
-    fn rules(&mut self, libraries: &[std::path::PathBuf], say: &mut dyn FnMut(RuleAnswer)) {
-        super::rules::rules(&mut *self.gpu.borrow_mut(), libraries, say);
+    fn rule(&mut self, libraries: &[std::path::PathBuf], number: usize) -> Vec<RuleAnswer> {
+        let questions = rules::questions(&*self.gpu.borrow(), libraries);
+        questions.get(number).map_or(Vec::new(), |question| question.ask(&mut *self.gpu.borrow_mut()))
     }
 
     fn meters(&mut self) -> (Vec<Box<dyn Meter>>, Vec<MissingMeter>) {

@@ -31,14 +31,18 @@ pub enum Element {
     E4m3,
     /// OCP FP8 E5M2.
     E5m2,
+    /// OCP FP8 E4M3 under a scale of each 32: an operand only.
+    Mxe4m3,
+    /// OCP FP4 E2M1, packed, under a scale of each 32: an operand only.
+    Mxe2m1,
 }
 
 use Element::*;
 
 impl Element {
-    /// Every type, widest first.
-    pub const ALL: [Element; 13] =
-        [Float, Int32, Half, Bfloat, Int8, Uint8, E4m3, E5m2, Int4, Uint4, E2m1, Int2, Uint2];
+    /// Every type, widest first; then those of tensors that have a plane of scales.
+    pub const ALL: [Element; 15] =
+        [Float, Int32, Half, Bfloat, Int8, Uint8, E4m3, E5m2, Int4, Uint4, E2m1, Int2, Uint2, Mxe4m3, Mxe2m1];
 
     /// As written in a kernel. Format types are only a label of a tensor: their memory is bytes ([`Element::data`]).
     pub const fn spelled(self) -> &'static str {
@@ -53,8 +57,8 @@ impl Element {
             Uint4 => "uint4b_format",
             Int2 => "int2b_format",
             Uint2 => "uint2b_format",
-            E2m1 => "metal_fp4_e2m1_format",
-            E4m3 => "metal_fp8_e4m3_format",
+            E2m1 | Mxe2m1 => "metal_fp4_e2m1_format",
+            E4m3 | Mxe4m3 => "metal_fp8_e4m3_format",
             E5m2 => "metal_fp8_e5m2_format",
         }
     }
@@ -64,20 +68,34 @@ impl Element {
         if self.is_format() { "uchar" } else { self.spelled() }
     }
 
-    /// Width of an element.
+    /// Width of an element, without its scale.
     pub const fn bits(self) -> u32 {
         match self {
             Float | Int32 => 32,
             Half | Bfloat => 16,
-            Int8 | Uint8 | E4m3 | E5m2 => 8,
-            Int4 | Uint4 | E2m1 => 4,
+            Int8 | Uint8 | E4m3 | E5m2 | Mxe4m3 => 8,
+            Int4 | Uint4 | E2m1 | Mxe2m1 => 4,
             Int2 | Uint2 => 2,
         }
     }
 
     /// Whether it is a format type, which has no values in a kernel of its own: no cooperative input, no thread scope.
     pub const fn is_format(self) -> bool {
-        matches!(self, Int4 | Uint4 | Int2 | Uint2 | E2m1 | E4m3 | E5m2)
+        matches!(self, Int4 | Uint4 | Int2 | Uint2 | E2m1 | E4m3 | E5m2) || self.is_scaled()
+    }
+
+    /// Whether tensors of it have a plane of UE8M0 scales, one of each 32 elements along dimension 0.
+    pub const fn is_scaled(self) -> bool {
+        matches!(self, Mxe4m3 | Mxe2m1)
+    }
+
+    /// The element type without its scales.
+    pub const fn unscaled(self) -> Element {
+        match self {
+            Mxe4m3 => E4m3,
+            Mxe2m1 => E2m1,
+            plain => plain,
+        }
     }
 
     /// Whether it holds integers.
@@ -101,6 +119,8 @@ impl Element {
             E2m1 => Format::E2m1,
             E4m3 => Format::E4m3,
             E5m2 => Format::E5m2,
+            Mxe4m3 => Format::Mxe4m3,
+            Mxe2m1 => Format::Mxe2m1,
         }
     }
 
@@ -119,10 +139,10 @@ impl Element {
             Uint8 => 49,
             Int32 => 29,
             E5m2 => 141,
-            E4m3 => 142,
+            E4m3 | Mxe4m3 => 142,
             Int4 => 143,
             Uint4 => 144,
-            E2m1 => 148,
+            E2m1 | Mxe2m1 => 148,
             Uint2 => 149,
             Int2 => 150,
         }

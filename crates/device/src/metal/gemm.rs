@@ -7,6 +7,7 @@ use super::gpu::{Binding, Buffer, Gpu, Launch, Library, Pipeline};
 use super::place::Placed;
 use super::product::{Product, whole};
 use crate::contract::{Cache, Fault, Gemm, Refusal, Sample};
+use rigel_numerics::block::NoPlanes;
 use rigel_numerics::{Matrix, Triple};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -84,7 +85,9 @@ impl<G: Gpu> Gemm for MetalGemm<G> {
         let Launches { product, placed, .. } = &self.launches;
         let k = product.shape.k;
         let own = Matrix { rows: k, bytes: b.bytes[..k * Matrix::row_bytes(b.format, b.cols)].to_vec(), ..*b };
-        let operands = [placed.left(&product.operation, a), placed.right(&product.operation, &own)];
+        let unlike = |e: NoPlanes| Fault::Failed(e.to_string());
+        let left = placed.left(&product.operation, a).map_err(unlike)?;
+        let operands = [left, placed.right(&product.operation, &own).map_err(unlike)?];
         self.bound.bind([&operands[0], &operands[1]])?;
         if self.epilogue.is_some() {
             let bias: Vec<u8> = (0..b.cols).flat_map(|column| (b.value(k, column) as f32).to_le_bytes()).collect();

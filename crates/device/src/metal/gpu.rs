@@ -54,6 +54,8 @@ pub struct HostTensor {
     pub extents: [i64; 2],
     /// Elements from one to the next of each dimension; the first is 1.
     pub strides: [i64; 2],
+    /// What it is made for.
+    pub usage: super::usage::Usage,
 }
 
 /// One launch.

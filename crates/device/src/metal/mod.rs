@@ -28,6 +28,7 @@ pub mod powermetrics;
 pub mod probe;
 pub mod product;
 pub mod rules;
+pub mod scales;
 pub mod software;
 pub mod tails;
 pub mod text;
@@ -35,6 +36,7 @@ pub mod toolchain;
 pub mod traps;
 pub mod triples;
 pub mod unit;
+pub mod usage;
 pub mod xcode;
 
 use crate::backends::Backend;

@@ -10,16 +10,22 @@ use super::gpu::{Binding, Buffer, Gpu, Launch, Library, Pipeline};
 use super::operation::Operation;
 use super::place::Placed;
 use super::product::{Path, Product};
+use super::usage::Usage;
 use crate::contract::{Cache, Fault, GUARD, Gemm, Refusal, Rung, Sample};
+use rigel_numerics::block::NoPlanes;
 use rigel_numerics::placement::{ALIGNED, Placement};
-use rigel_numerics::{Matrix, Triple};
+use rigel_numerics::{Format, Matrix, Triple};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The launch tiles of placed products: the best guess of the path, where its operands are whole bytes.
+/// The launch tiles of placed products: the best guess of the path, where its operands are whole bytes; with tensors of the host once for
+/// each use that they can be made for.
 pub fn tiles(path: Path, triple: Triple) -> Vec<String> {
-    let whole = [triple.a, triple.b].iter().all(|format| format.bits().is_multiple_of(8));
-    path.tiles().first().filter(|_| whole).map(|tile| (*tile).to_owned()).into_iter().collect()
+    let whole = |format: &Format| format.scale_groups().is_none() && format.bits().is_multiple_of(8);
+    let whole = [triple.a, triple.b].iter().all(whole);
+    let usages = if path == Path::Handle { &Usage::ALL[..] } else { &[Usage::Compute] };
+    let tiles = path.tiles().first().filter(|_| whole).into_iter();
+    tiles.flat_map(|tile| usages.iter().map(move |usage| format!("{tile}{}", usage.suffix()))).collect()
 }
 
 /// A product whose operands are placed.
@@ -39,6 +45,7 @@ struct Places {
     /// Bytes from one stored row of A, and of B, to the next.
     apart: [usize; 2],
     placement: Placement,
+    usage: Usage,
 }
 
 impl<G: Gpu> PlacedGemm<G> {
@@ -51,7 +58,7 @@ impl<G: Gpu> PlacedGemm<G> {
         product: Product,
         triple: Triple,
         (library, entry): (Library, &'static str),
-        placement: Placement,
+        (placement, usage): (Placement, Usage),
     ) -> Result<Self, Refusal> {
         let mut placed = Placed::of(&product.operation, product.shape);
         let (types, shape) = (product.operation.types, product.shape);
@@ -69,7 +76,7 @@ impl<G: Gpu> PlacedGemm<G> {
             placed.pitch[i] = apart[i] / each;
         }
         let bound = Bound::new(Rc::clone(&gpu), triple.c, shape.m, shape.n);
-        let places = Places { product, placed, apart, placement };
+        let places = Places { product, placed, apart, placement, usage };
         Ok(PlacedGemm { gpu, library, entry, places, pipeline: None, bound })
     }
 }
@@ -84,7 +91,7 @@ impl Places {
     }
 
     fn launch(&self, pipeline: Pipeline, [a, b]: [Buffer; 2], output: Buffer) -> Launch {
-        let mut launch = self.product.launch(pipeline, &self.placed, [a, b, output]);
+        let mut launch = self.usage.of(self.product.launch(pipeline, &self.placed, [a, b, output]));
         let first = (ALIGNED + self.placement.offset) as u64;
         for (index, binding) in &mut launch.bindings {
             match binding {
@@ -118,7 +125,8 @@ impl<G: Gpu> Gemm for PlacedGemm<G> {
     fn bind(&mut self, a: &Matrix, b: &Matrix) -> Result<(), Fault> {
         let Places { product, placed, apart, .. } = &self.places;
         let operation = &product.operation;
-        let stored = [placed.left(operation, a), placed.right(operation, b)];
+        let unlike = |e: NoPlanes| Fault::Failed(e.to_string());
+        let stored = [placed.left(operation, a).map_err(unlike)?, placed.right(operation, b).map_err(unlike)?];
         let columns = stored_columns(operation, placed, product.shape.m);
         let elements = [operation.types.left, operation.types.right];
         let rows = |i: usize| self.places.guarded(&stored[i], columns[i] * bytes_of(elements[i]), apart[i]);

@@ -6,6 +6,7 @@ use super::operation::{Operation, Scope};
 use super::place::Placed;
 use super::text::{Finish, Kernel, Placement};
 use super::triples::Types;
+use super::usage::Usage;
 use rigel_numerics::{Shape, Triple};
 
 /// A path: a way in which a product uses the GPU.
@@ -55,7 +56,9 @@ impl Path {
             Path::SimdGroup => {
                 [types.left, types.right, types.dest].into_iter().all(is_float) && types.left == types.right
             }
-            Path::Inline | Path::Cooperative | Path::Handle => types.since().is_some(),
+            Path::Inline | Path::Cooperative => types.since().is_some(),
+            // Tensors of the host are made with one plane.
+            Path::Handle => types.since().is_some() && !types.has_scales(),
         }
     }
 
@@ -95,11 +98,16 @@ impl Product {
     /// What there is not: element types, or a tile of this form.
     pub fn new(path: Path, triple: Triple, shape: Shape, tile: &str) -> Result<Product, String> {
         let types = types_of(triple).ok_or_else(|| format!("Metal has no element types for {triple}"))?;
-        let plain = Operation::new(types, 1, 1);
+        if types.has_scales() && !path.takes(types) {
+            return Err(format!("{} makes no tensors with planes of scales", path.name()));
+        }
+        // The header takes a right operand with scales transposed only.
+        let plain = Operation { transpose_right: types.right.is_scaled(), ..Operation::new(types, 1, 1) };
         let read = match path {
             Path::Scalar | Path::Tiled => plain.with_tile(&format!("{tile}t")).filter(|o| o.m == o.n && o.step == 0),
             _ => plain.with_tile(tile),
         };
+        let read = read.filter(|o| !types.has_scales() || matches!(o.step, 0 | 32 | 64 | 128));
         let operation = read.ok_or_else(|| {
             format!("`{tile}` is no launch tile of {}; like {}", path.name(), path.tiles().join(", "))
         })?;
@@ -140,7 +148,10 @@ impl Product {
                 let handle = self.path == Path::Handle;
                 let cooperative = self.path == Path::Cooperative;
                 (
-                    Kernel::Matmul2d(*o, Placement { handle, cooperative, finish, ..Placement::default() }),
+                    Kernel::Matmul2d(
+                        *o,
+                        Placement { handle, cooperative, finish, scaled: o.types.scales(), ..Placement::default() },
+                    ),
                     "matmul2d_gemm",
                 )
             }
@@ -156,6 +167,11 @@ impl Product {
         let operands = if self.path == Path::Handle { self.tensors(placed, [a, b, c]) } else { [a, b, c].map(whole) };
         let mut bindings: Vec<(u32, Binding)> = (0..).zip(operands).collect();
         bindings.push((3, Binding::Bytes(placed.words())));
+        let scales = [(5, a, placed.scales[0]), (6, b, placed.scales[1])];
+        bindings.extend(scales.into_iter().filter_map(|(index, buffer, offset)| {
+            let offset = offset? as u64;
+            Some((index, Binding::Buffer { buffer, offset }))
+        }));
         Launch { pipeline, groups, threads, bindings }
     }
 
@@ -163,8 +179,8 @@ impl Product {
         let Operation { types, transpose_left, transpose_right, .. } = self.operation;
         let Shape { m, n, .. } = self.shape;
         let tensor = |buffer, element, [columns, rows]: [usize; 2], pitch: usize| {
-            let extents = [columns as i64, rows as i64];
-            Binding::Tensor(HostTensor { buffer, offset: 0, element, extents, strides: [1, pitch as i64] })
+            let (extents, usage) = ([columns as i64, rows as i64], Usage::Compute);
+            Binding::Tensor(HostTensor { buffer, offset: 0, element, extents, strides: [1, pitch as i64], usage })
         };
         let left = if transpose_left { [m, placed.k] } else { [placed.k, m] };
         let right = if transpose_right { [placed.k, n] } else { [placed.wide, placed.k] };

@@ -3,22 +3,25 @@
 //! Language versions asked for at run time and what took effect, libraries compiled elsewhere, small mistakes that a compiler should
 //! refuse, what becomes of a destination's old content, what a slice is near and far from the base, whether tails of k read what lies
 //! behind, and which distances between rows tensors take. Each question is asked by itself, so that a refusal of one is an answer and
-//! hides no other, and each answer is told before the next question, so that a process that dies loses only what it had not yet told.
+//! hides no other, and one that ends its process is skipped in the next.
 
 use super::alignment::{Outcome, STRIDES, sweep};
 use super::diagnostic::Meaning;
 use super::element::Element::{Bfloat, Float, Half, Int8, Int32};
 use super::gpu::Gpu;
-use super::level::Language;
+use super::level::{Language, Sdk};
+use super::metallib::{Metallib, Version};
 use super::modes::semantics;
 use super::operation::Mode;
 use super::probe::{self, Effective};
 use super::product::Path;
+use super::scales;
 use super::tails::{ASKED, tail};
 use super::traps::{Trap, spring};
 use super::triples::Types;
-use crate::contract::RuleAnswer;
-use std::path::PathBuf;
+use super::usage::Usage;
+use crate::contract::{RuleAnswer, RuleQuestion};
+use std::path::{Path as FilePath, PathBuf};
 
 /// Types whose rows are swept: one of each width.
 const SWEPT: [Types; 4] = [
@@ -34,33 +37,104 @@ const SLICES: [[(u32, u32); 2]; 3] = [[(64, 48), (24, 16)], [(4096, 62), (0, 60)
 /// Bytes from which on a tensor of the slices is made only where memory is at least four times as large.
 const LARGE: u64 = 1 << 30;
 
-/// Asks every question and tells each answer.
-pub fn rules(gpu: &mut dyn Gpu, libraries: &[PathBuf], say: &mut dyn FnMut(RuleAnswer)) {
-    for language in Language::LADDER {
-        say(versions("language", language.to_string(), probe::versions(gpu, language)));
-    }
-    for file in libraries {
-        let loaded = gpu.load(file).map_err(|e| e.to_string());
-        let told = loaded.and_then(|library| probe::effective(gpu, library));
-        say(versions("library", file.display().to_string(), told));
-    }
+/// A question.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Question {
+    /// A language asked for at run time.
+    Language(Language),
+    /// A library compiled elsewhere.
+    Library(PathBuf),
+    /// A small mistake.
+    Trap(Trap),
+    /// What becomes of old content.
+    Mode(Mode),
+    /// A slice: extents of the whole, and where it begins.
+    Slice([(u32, u32); 2]),
+    /// A tail of k: k, and the step.
+    Tail(usize, u32),
+    /// Tensors with planes of scales.
+    Scales,
+    /// Distances between rows of tensors of a path, made for a use.
+    Distances(Path, Usage),
+}
+
+/// Every question, in the order in which they are asked.
+pub fn questions(gpu: &dyn Gpu, libraries: &[PathBuf]) -> Vec<Question> {
+    let mut all = Language::LADDER.map(Question::Language).to_vec();
+    all.extend(libraries.iter().cloned().map(Question::Library));
     if gpu.sdk().is_none() {
-        return;
+        return all;
     }
-    for trap in Trap::ALL {
-        say(mistake(gpu, trap));
+    all.extend(Trap::ALL.map(Question::Trap));
+    all.extend([Mode::Multiply, Mode::MultiplyAccumulate].map(Question::Mode));
+    all.extend(SLICES.map(Question::Slice));
+    all.extend(ASKED.map(|(k, step)| Question::Tail(k, step)));
+    all.push(Question::Scales);
+    all.push(Question::Distances(Path::Inline, Usage::Compute));
+    all.extend(Usage::ALL.map(|usage| Question::Distances(Path::Handle, usage)));
+    all
+}
+
+impl Question {
+    /// Its rule and what is asked, for a question that ends the process.
+    pub fn words(&self) -> RuleQuestion {
+        let (rule, asked) = match self {
+            Question::Language(language) => ("language", language.to_string()),
+            Question::Library(file) => ("library", named(file)),
+            Question::Trap(trap) => ("trap", trap.mistake().to_owned()),
+            Question::Mode(mode) => ("mode", format!("{} into any destination", mode.spelled())),
+            Question::Slice([whole, origin]) => ("slice", slice_words(*whole, *origin)),
+            Question::Tail(k, step) => ("tail of k", tail_words(*k, *step)),
+            Question::Scales => ("scales", "tensors with planes of scales".to_owned()),
+            Question::Distances(path, usage) => ("row distance", format!("tensors {}", made(*path, *usage))),
+        };
+        RuleQuestion { rule: rule.to_owned(), asked }
     }
-    for mode in [Mode::Multiply, Mode::MultiplyAccumulate] {
-        modes(gpu, mode).into_iter().for_each(&mut *say);
+
+    /// Asks it.
+    pub fn ask(&self, gpu: &mut dyn Gpu) -> Vec<RuleAnswer> {
+        match self {
+            Question::Language(language) => {
+                vec![versions("language", language.to_string(), probe::versions(gpu, *language))]
+            }
+            Question::Library(file) => {
+                let loaded = gpu.load(file).map_err(|e| e.to_string());
+                let told = loaded.and_then(|library| probe::effective(gpu, library));
+                vec![versions("library", named(file), told)]
+            }
+            Question::Trap(trap) => vec![mistake(gpu, *trap)],
+            Question::Mode(mode) => modes(gpu, *mode),
+            Question::Slice([whole, origin]) => vec![slices(gpu, *whole, *origin)],
+            Question::Tail(k, step) => vec![tails(gpu, *k, *step)],
+            Question::Scales => scaled(gpu),
+            Question::Distances(path, usage) => distances(gpu, *path, *usage),
+        }
     }
-    for [whole, origin] in SLICES {
-        say(slices(gpu, whole, origin));
+}
+
+/// A library's name and what it says of itself.
+fn named(file: &FilePath) -> String {
+    format!("{}, {}", file.display(), head(file))
+}
+
+/// Which tensors distances are asked of.
+fn made(path: Path, usage: Usage) -> String {
+    match path {
+        Path::Handle => format!("made by the host{}", usage.words()),
+        _ => "made by the kernel".to_owned(),
     }
-    for (k, step) in ASKED {
-        say(tails(gpu, k, step));
-    }
-    for (path, kind) in [(Path::Inline, "made by the kernel"), (Path::Handle, "made by the host")] {
-        distances(gpu, path, kind).into_iter().for_each(&mut *say);
+}
+
+/// What a library says of itself, whatever the system says of it.
+fn head(file: &FilePath) -> String {
+    let version = |(major, minor): Version| format!("{major}.{minor}");
+    let read = std::fs::read(file).map_err(|e| e.to_string()).and_then(|bytes| Metallib::read(&bytes));
+    match read {
+        Err(why) => format!("which does not read: {why}"),
+        Ok(library) => {
+            let language = library.language().map_or("of no function".to_owned(), version);
+            format!("language {language}, oldest system {}", version(library.minimum_os))
+        }
     }
 }
 
@@ -103,19 +177,46 @@ fn mistake(gpu: &mut dyn Gpu, trap: Trap) -> RuleAnswer {
     }
 }
 
-fn tails(gpu: &mut dyn Gpu, k: usize, step: u32) -> RuleAnswer {
+fn tail_words(k: usize, step: u32) -> String {
     let how = if step == 0 { "at once".to_owned() } else { format!("in steps of {step}") };
-    let asked = format!("k = {k} {how}, NaN behind both operands");
+    format!("k = {k} {how}, NaN behind both operands")
+}
+
+fn tails(gpu: &mut dyn Gpu, k: usize, step: u32) -> RuleAnswer {
+    let asked = tail_words(k, step);
     match tail(gpu, Path::Inline, k, step) {
         Err(words) => refusal("tail of k", asked, words),
         Ok(seen) => answer("tail of k", asked, seen.to_string()),
     }
 }
 
+/// What tensors with planes of scales are; nothing under a header that has none.
+fn scaled(gpu: &mut dyn Gpu) -> Vec<RuleAnswer> {
+    if gpu.sdk().is_none_or(|sdk| sdk < Sdk::V27_0) {
+        return Vec::new();
+    }
+    let told = |asked: &str, told: Result<String, String>| match told {
+        Err(words) => refusal("scales", asked.to_owned(), words),
+        Ok(seen) => answer("scales", asked.to_owned(), seen),
+    };
+    let cut = |gpu: &mut dyn Gpu, slices| scales::product(gpu, slices).map(|seen| seen.to_string());
+    vec![
+        told("tiles made anew, with their scales", cut(gpu, false)),
+        told("tiles cut out as slices", cut(gpu, true)),
+        told("rows of scales, where rows of elements are further apart than they are long", {
+            scales::distance(gpu).map(|seen| seen.to_string())
+        }),
+    ]
+}
+
+fn slice_words((columns, rows): (u32, u32), (column, row): (u32, u32)) -> String {
+    let begins = 2 * (u64::from(row) * u64::from(columns) + u64::from(column));
+    format!("a slice of {columns} x {rows} elements at ({column}, {row}), {begins} bytes behind the base")
+}
+
 fn slices(gpu: &mut dyn Gpu, whole: (u32, u32), origin: (u32, u32)) -> RuleAnswer {
     let ((columns, rows), (column, row)) = (whole, origin);
-    let begins = 2 * (u64::from(row) * u64::from(columns) + u64::from(column));
-    let asked = format!("a slice of {columns} x {rows} elements at ({column}, {row}), {begins} bytes behind the base");
+    let asked = slice_words(whole, origin);
     let (bytes, memory) = (2 * u64::from(columns) * u64::from(rows), gpu.describe().memory_bytes);
     if bytes > LARGE && memory < 4 * bytes {
         let why = format!("not tried: the tensor has {bytes} bytes, more than a quarter of the memory");
@@ -140,11 +241,12 @@ fn slices(gpu: &mut dyn Gpu, whole: (u32, u32), origin: (u32, u32)) -> RuleAnswe
     }
 }
 
-fn distances(gpu: &mut dyn Gpu, path: Path, kind: &str) -> Vec<RuleAnswer> {
+fn distances(gpu: &mut dyn Gpu, path: Path, usage: Usage) -> Vec<RuleAnswer> {
+    let kind = made(path, usage);
     let mut answers = Vec::new();
     for types in SWEPT {
         let asked = |stride: usize| format!("rows of {} {stride} bytes apart, tensors {kind}", types.left.spelled());
-        match sweep(gpu, path, types) {
+        match sweep(gpu, path, types, usage) {
             Err(words) => answers.push(refusal("row distance", asked(STRIDES[STRIDES.len() - 1]), words)),
             Ok(seen) => answers.extend(seen.into_iter().map(|(stride, outcome)| match outcome {
                 Outcome::Refused(words) => refusal("row distance", asked(stride), words),

@@ -33,6 +33,9 @@ pub struct Placement {
     pub finish: Finish,
     /// Scale planes on the left and on the right.
     pub scaled: (bool, bool),
+    /// Tiles of operands with scales are cut from the whole as slices, and not made anew: whether a slice moves its scales is
+    /// disputed.
+    pub slices_scales: bool,
 }
 
 /// A kernel file with its constants.
@@ -233,6 +236,8 @@ impl Kernel {
             }
             Kernel::CeilingMatmul2d { operation, fragments, chains } => {
                 c.operation(&operation);
+                c.set("SCALED_LEFT", u8::from(operation.types.left.is_scaled()));
+                c.set("SCALED_RIGHT", u8::from(operation.types.right.is_scaled()));
                 c.set("FRAGMENTS", u8::from(fragments));
                 c.set("CHAINS", chains);
                 c.set("SLOTS", TENSOR_SLOTS);
@@ -260,6 +265,8 @@ impl Kernel {
                 c.finish(placement.finish);
                 c.set("SCALED_LEFT", u8::from(placement.scaled.0));
                 c.set("SCALED_RIGHT", u8::from(placement.scaled.1));
+                c.set("REBUILT_LEFT", u8::from(placement.scaled.0 && !placement.slices_scales));
+                c.set("REBUILT_RIGHT", u8::from(placement.scaled.1 && !placement.slices_scales));
             }
             Kernel::UnitMatmul2d(operation, fragments) | Kernel::Layout(operation, fragments) => {
                 c.operation(&operation);

@@ -71,6 +71,24 @@ pub const TABLE: &[Row] = &[
     row(Sdk::V27_0, E5m2, E5m2, &[Half, Float]),
 ];
 
+/// Combinations whose operands have planes of scales: not rows of the header's table, but rows of format types of it whose tensors
+/// carry the tag. The header asks for language 4.1 and takes them on the left, on the right, or on both; NVFP4, with a scale of each
+/// 16 in another format, has no form there.
+pub const SCALED: &[Row] = &[
+    row(Sdk::V27_0, Mxe4m3, Mxe4m3, &[Half, Float]),
+    row(Sdk::V27_0, Mxe2m1, Mxe2m1, &[Half, Float]),
+    row(Sdk::V27_0, Mxe4m3, E4m3, &[Half, Float]),
+    row(Sdk::V27_0, E4m3, Mxe4m3, &[Half, Float]),
+    row(Sdk::V27_0, Mxe2m1, E2m1, &[Half, Float]),
+    row(Sdk::V27_0, E2m1, Mxe2m1, &[Half, Float]),
+    row(Sdk::V27_0, Half, Mxe4m3, &[Half, Float]),
+    row(Sdk::V27_0, Half, Mxe2m1, &[Half, Float]),
+];
+
+fn spread(table: &'static [Row]) -> impl Iterator<Item = (Sdk, Types)> {
+    table.iter().flat_map(|r| r.dest.iter().map(|&dest| (r.since, Types::new(r.left, r.right, dest))))
+}
+
 /// Element types of left, right and destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Types {
@@ -90,12 +108,27 @@ impl Types {
 
     /// Every listed triple with the first header that lists it, in the order of the table.
     pub fn listed() -> impl Iterator<Item = (Sdk, Types)> {
-        TABLE.iter().flat_map(|r| r.dest.iter().map(|&dest| (r.since, Types::new(r.left, r.right, dest))))
+        spread(TABLE)
     }
 
-    /// The first header that lists it; `None`: none does.
+    /// Every triple with planes of scales that there is, with the first header that has it.
+    pub fn scaled() -> impl Iterator<Item = (Sdk, Types)> {
+        spread(SCALED)
+    }
+
+    /// Which inputs have planes of scales: left, right.
+    pub const fn scales(self) -> (bool, bool) {
+        (self.left.is_scaled(), self.right.is_scaled())
+    }
+
+    /// Whether an input has a plane of scales.
+    pub const fn has_scales(self) -> bool {
+        self.left.is_scaled() || self.right.is_scaled()
+    }
+
+    /// The first header that lists it, or has it with planes of scales; `None`: none does.
     pub fn since(self) -> Option<Sdk> {
-        Types::listed().find(|(_, types)| *types == self).map(|(since, _)| since)
+        Types::listed().chain(Types::scaled()).find(|(_, types)| *types == self).map(|(since, _)| since)
     }
 
     /// The oldest language that has all three names.

@@ -27,7 +27,7 @@ pub fn over(buffer: &AppleBuffer, tensor: &HostTensor) -> Result<AppleTensor, Fa
     descriptor.setDimensions(&*extents(&tensor.extents)?);
     descriptor.setStrides(Some(&*extents(&tensor.strides)?));
     descriptor.setDataType(MTLTensorDataType(tensor.element.tensor_data_type()));
-    descriptor.setUsage(MTLTensorUsage::Compute);
+    descriptor.setUsage(MTLTensorUsage(tensor.usage.raw()));
     descriptor.setStorageMode(buffer_mode(buffer));
     // SAFETY: the descriptor is complete, and the offset is checked by the framework against the buffer's length.
     unsafe { buffer.newTensorWithDescriptor_offset_error(&descriptor, tensor.offset as usize) }

@@ -2,7 +2,8 @@
 //
 // HANDLE says whether the host makes the tensors or the kernel does, COOPERATIVE where the sum is kept, STEP how many k one
 // operation takes (0: as many as there are). A tail of k goes to an operation with dynamic k, because a fixed step
-// reads past the end. BIAS adds a bias before the one store, GELU applies it there too.
+// reads past the end. BIAS adds a bias before the one store, GELU applies it there too. An operand with a plane of scales
+// (SCALED_…) is made anew for each tile (REBUILT_…) or cut out of the whole as a slice.
 #include <metal_stdlib>
 #include <metal_tensor>
 #include <MetalPerformancePrimitives/MetalPerformancePrimitives.h>
@@ -41,6 +42,27 @@ using Right = tensor<device RIGHT, Pair, tensor_inline, RightScales>;
 using Right = tensor<device RIGHT, Pair, tensor_inline>;
 #endif
 using Dest = tensor<device DEST, Pair, tensor_inline>;
+#endif
+
+// Made anew, a tensor declares whole rows whatever k it begins with, so that its scales follow one another as in the whole by extents
+// and by strides; an operation takes no more than its step of them.
+#if REBUILT_LEFT
+#define LEFT_AT(from) left_at(left, left_scales, e, from, row)
+inline Left left_at(device LEFT_DATA *left, device uchar *scales, constant Extents &e, int from, int row) {
+  const size_t at = size_t(row) * size_t(e.left) + size_t(from);
+  return Left(left + at * LEFT_BITS / 8, Pair(e.k, e.m - row), array<int, 2>{1, e.left}, LeftScales(scales + at / 32));
+}
+#else
+#define LEFT_AT(from) (TRANSPOSE_LEFT ? a.slice(row, from) : a.slice(from, row))
+#endif
+#if REBUILT_RIGHT
+#define RIGHT_AT(from) right_at(right, right_scales, e, from, col)
+inline Right right_at(device RIGHT_DATA *right, device uchar *scales, constant Extents &e, int from, int col) {
+  const size_t at = size_t(col) * size_t(e.right) + size_t(from);
+  return Right(right + at * RIGHT_BITS / 8, Pair(e.k, e.n - col), array<int, 2>{1, e.right}, RightScales(scales + at / 32));
+}
+#else
+#define RIGHT_AT(from) (TRANSPOSE_RIGHT ? b.slice(from, col) : b.slice(col, from))
 #endif
 
 [[kernel]] void matmul2d_gemm(
@@ -95,20 +117,20 @@ using Dest = tensor<device DEST, Pair, tensor_inline>;
   matmul2d<last, Scope> tail;
   int from = 0;
   for (; from + STEP <= e.k; from += STEP) {
-    auto x = TRANSPOSE_LEFT ? a.slice(row, from) : a.slice(from, row);
-    auto y = TRANSPOSE_RIGHT ? b.slice(from, col) : b.slice(col, from);
+    auto x = LEFT_AT(from);
+    auto y = RIGHT_AT(from);
     if (from == 0) first_step.run(x, y, sum);
     else next_step.run(x, y, sum);
   }
   if (from < e.k) {
-    auto x = TRANSPOSE_LEFT ? a.slice(row, from) : a.slice(from, row);
-    auto y = TRANSPOSE_RIGHT ? b.slice(from, col) : b.slice(col, from);
+    auto x = LEFT_AT(from);
+    auto y = RIGHT_AT(from);
     if (from == 0) whole.run(x, y, sum);
     else tail.run(x, y, sum);
   }
 #else
-  auto x = TRANSPOSE_LEFT ? a.slice(row, 0) : a.slice(0, row);
-  auto y = TRANSPOSE_RIGHT ? b.slice(0, col) : b.slice(col, 0);
+  auto x = LEFT_AT(0);
+  auto y = RIGHT_AT(0);
   whole.run(x, y, sum);
 #endif
 #if BIAS

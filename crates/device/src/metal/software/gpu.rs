@@ -5,6 +5,7 @@
 //! A launch that ran before over the same memory is not run again, only its time passes: the device is deterministic, and no
 //! kernel but one that adds to what it finds changes with the number of launches. Where adding is planted every launch runs.
 
+use super::child::ending_with_parent;
 use super::clock::{Clock, Rates, SPENDINGS};
 use super::compiler::{Clang, Target};
 use super::meters;
@@ -16,6 +17,7 @@ use crate::metal::level::{Language, Sdk};
 use crate::metal::metallib::Metallib;
 use crate::metal::text::{Kernel, Source};
 use crate::metal::triples::Types;
+use crate::metal::usage::Usage;
 use rigel_numerics::Time;
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -58,8 +60,9 @@ impl Simulated {
     pub fn new(clang: &'static Clang, sdk: Sdk, planted: Planted) -> Result<Simulated, String> {
         let host = clang.host()?;
         let unstarted = |why: &dyn std::fmt::Display| format!("{} does not start: {why}", host.display());
-        let mut process =
-            Command::new(&host).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| unstarted(&e))?;
+        let mut command = Command::new(&host);
+        let process = ending_with_parent(&mut command).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut process = process.map_err(|e| unstarted(&e))?;
         let (Some(requests), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
             return Err(unstarted(&"it has no standard streams"));
         };
@@ -162,26 +165,25 @@ impl Simulated {
         Err(Fault::Failed(String::from_utf8_lossy(&words).into_owned()))
     }
 
-    /// What the rule for tensors of the host makes of one: other strides, or a refusal; and whether it is slow.
+    /// What the rules for tensors of the host make of one: other strides, or a refusal; and whether it is slow.
     fn bind(&self, tensor: &HostTensor) -> Result<([i64; 2], bool), Fault> {
-        let rule = self.planted.handle;
         let bits = i64::from(tensor.element.bits());
-        let bytes = tensor.strides[1] * bits / 8;
-        if rule.bytes == 0 || bytes % i64::from(rule.bytes) == 0 {
-            return Ok((tensor.strides, false));
-        }
-        match rule.outcome {
-            Misaligned::Fine => Ok((tensor.strides, false)),
-            Misaligned::Slow => Ok((tensor.strides, true)),
-            Misaligned::Wrong => {
-                let aligned = bytes - bytes % i64::from(rule.bytes);
-                Ok(([tensor.strides[0], aligned * 8 / bits], false))
+        let own = (tensor.usage == Usage::MachineLearning).then_some(self.planted.machine_learning);
+        let (mut bytes, mut is_slow) = (tensor.strides[1] * bits / 8, false);
+        for rule in [self.planted.handle].into_iter().chain(own) {
+            match rule.at(bytes) {
+                Misaligned::Fine => {}
+                Misaligned::Slow => is_slow = true,
+                Misaligned::Wrong => bytes -= bytes % i64::from(rule.bytes),
+                Misaligned::Refused => {
+                    let of = rule.bytes;
+                    let words =
+                        format!("MTLTensorDomain 2: stride {bytes} of dimension 1 is no multiple of {of} bytes");
+                    return Err(Fault::Failed(words));
+                }
             }
-            Misaligned::Refused => Err(Fault::Failed(format!(
-                "MTLTensorDomain 2: stride {bytes} of dimension 1 is no multiple of {} bytes",
-                rule.bytes
-            ))),
         }
+        Ok(([tensor.strides[0], bytes * 8 / bits], is_slow))
     }
 
     /// A launch as the process reads it, and whether a rule on tensors makes it slow.

@@ -82,6 +82,8 @@ pub struct Planted {
     pub slice_limit: i32,
     /// The rule for tensors that the host makes.
     pub handle: Alignment,
+    /// The rule that tensors of the host have besides where they are made for machine learning.
+    pub machine_learning: Alignment,
     /// The rule for tensors that the kernel makes.
     pub inlined: Alignment,
     /// Coordinates come as (row, column), and not as (column, row).
@@ -94,6 +96,17 @@ pub struct Planted {
     pub destination: BaseTile,
     /// `simdgroup_matrix`.
     pub matrix: BaseTile,
+    /// Scales stay where they are when a slice of their elements moves.
+    pub scales_stay: bool,
+    /// Rows of scales are as far apart as rows of elements are, and not as these are long.
+    pub scales_by_stride: bool,
+}
+
+impl Alignment {
+    /// What becomes of rows so many bytes apart.
+    pub fn at(self, bytes: i64) -> Misaligned {
+        if self.bytes == 0 || bytes % i64::from(self.bytes) == 0 { Misaligned::Fine } else { self.outcome }
+    }
 }
 
 impl BaseTile {
@@ -138,12 +151,15 @@ impl Planted {
         slice: Slice::Remaining,
         slice_limit: 0,
         handle: Alignment { bytes: 0, outcome: Misaligned::Fine },
+        machine_learning: Alignment { bytes: 0, outcome: Misaligned::Fine },
         inlined: Alignment { bytes: 0, outcome: Misaligned::Fine },
         row_first: false,
         left: BaseTile::MORTON,
         right: BaseTile::MORTON,
         destination: BaseTile::MORTON,
         matrix: BaseTile::MORTON,
+        scales_stay: false,
+        scales_by_stride: false,
     };
 
     /// The words that the device reads, in its order.
@@ -158,6 +174,7 @@ impl Planted {
         for base in [&self.left, &self.right, &self.destination, &self.matrix] {
             words.extend(base.words());
         }
+        words.extend([self.scales_stay, self.scales_by_stride].map(i32::from));
         words
     }
 
@@ -196,6 +213,9 @@ impl Planted {
             right: BaseTile::drawn(&mut dice, false),
             destination: BaseTile::drawn(&mut dice, false),
             matrix: BaseTile::drawn(&mut dice, true),
+            scales_stay: dice(2) == 1,
+            scales_by_stride: dice(2) == 1,
+            machine_learning: rule(&mut dice),
         }
     }
 }

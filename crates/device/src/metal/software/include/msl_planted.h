@@ -28,6 +28,8 @@ struct planted {
   planted_alignment handle, inlined;
   int row_first;                                   // whether coordinates come as (row, column)
   planted_layout left, right, destination, matrix;
+  int scales_stay;                                 // whether the scales of a slice are those of the whole's beginning
+  int scales_by_stride;                            // whether rows of scales are stride / 32 apart, and not extent / 32
 };
 } // namespace metal
 extern "C" const metal::planted *msl_planted();
