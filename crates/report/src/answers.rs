@@ -7,8 +7,8 @@
 use crate::headlines::Headline;
 use crate::numbers::{percent, rate, ratio, significant, times_shown};
 use crate::reading::{Measure, Reading, Subject, shape_words};
-use crate::study_evidence;
 use crate::verdicts::rate_words;
+use crate::{study_evidence, study_rails, study_xcodes};
 use rigel_ledger::FactRow;
 use rigel_ledger::facts::phase_powers;
 use rigel_ledger::verdict::word::head;
@@ -100,7 +100,9 @@ pub(crate) fn to_finding(number: u32, headlines: &[Headline], reading: Option<&R
     let keys: &[&str] = match number {
         1 => &["fp8", "fp8-word"],
         2 => &["place", "over-simdgroup"],
+        3 => &["neural-engine"],
         4 => &["accumulator"],
+        6 => &["xcode"],
         _ => &[],
     };
     let of = |key: &&str| headlines.iter().find(|h| h.key == **key).map(|h| to_headline(h, reading).0);
@@ -151,6 +153,8 @@ fn rule(headline: &Headline, reading: &Reading<'_>) -> Ours {
                 _ => not("no meter of the GPU was read at idle and under matmul2d (probe dispatch)"),
             }
         }
+        "neural-engine" => study_rails::neural_engine(reading, PATH),
+        "xcode" => study_xcodes::needed(reading),
         "accumulator" => study_evidence::accumulator(reading, PATH, fp8.map(|fp8| fp8.triple)),
         "fused-1024" => gain(headline, reading, 1024),
         "fused-2048" => gain(headline, reading, 2048),
@@ -332,36 +336,13 @@ mod tests {
 
     #[test]
     fn every_headline_has_a_rule() {
-        use rigel_ledger::{Plan, Provenance};
-        let plan = Plan::planted("rules");
-        let mut record = Provenance::planted(&plan, "rules");
-        record.device.name = "Apple M4 Max".to_owned();
-        let (provenance, files) = ([record], crate::Files::default());
-        struct Nothing;
-        impl rigel_ledger::facts::SampleSource for Nothing {
-            fn times(&self, _: rigel_ledger::CellId, _: u32) -> Option<&[rigel_numerics::Time]> {
-                None
+        crate::planted_source::with(&[], |source, _| {
+            let reading = Reading::new(source);
+            for headline in crate::headlines::headlines().unwrap() {
+                let (ours, answer) = to_headline(&headline, Some(&reading));
+                assert!(ours.is_empty() && answer.word() == "not measured", "{}: {ours} {answer}", headline.key);
+                assert_ne!(answer.why(), "no rule", "{}", headline.key);
             }
-            fn clocks(&self, _: rigel_ledger::CellId, _: u32) -> Option<&[rigel_numerics::Megahertz]> {
-                None
-            }
-        }
-        let source = crate::Source {
-            plan: &plan,
-            provenance: &provenance,
-            cells: &[],
-            facts: &[],
-            samples: &Nothing,
-            power: &[],
-            units: &[],
-            published: &[],
-            files: &files,
-        };
-        let reading = Reading::new(source);
-        for headline in crate::headlines::headlines().unwrap() {
-            let (ours, answer) = to_headline(&headline, Some(&reading));
-            assert!(ours.is_empty() && answer.word() == "not measured", "{}: {ours} {answer}", headline.key);
-            assert_ne!(answer.why(), "no rule", "{}", headline.key);
-        }
+        });
     }
 }

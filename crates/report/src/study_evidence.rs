@@ -4,6 +4,7 @@ use crate::answers::{Answer, Ours, not, overlap};
 use crate::headlines::Headline;
 use crate::numbers::ratio;
 use crate::reading::{Measure, Reading, shape_words};
+use crate::study_codes;
 use rigel_ledger::provenance::RuleRecord;
 use rigel_ledger::units::{ArithmeticRecord, Claim, UnitRecord};
 use rigel_ledger::{FactRow, Provenance};
@@ -93,12 +94,11 @@ fn hostile_sum(record: &ArithmeticRecord) -> Option<(f64, usize)> {
 pub(crate) fn finding(number: u32, reading: &Reading<'_>, path: &str) -> String {
     match number {
         5 => layouts(reading, path),
-        7 => answers(reading, "language")
-            .find(|r| r.asked == "4.1")
-            .map_or(String::new(), |r| format!("here {}", r.answer)),
+        7 => loads(reading),
         8 => distances(reading),
         9 => traps(reading),
         10 => slices(reading),
+        11 => study_codes::semantics(reading, path),
         _ => String::new(),
     }
 }
@@ -109,9 +109,17 @@ fn answers<'a>(reading: &Reading<'a>, rule: &'a str) -> impl Iterator<Item = &'a
     provenance.iter().flat_map(|record| &record.device.rules).filter(move |r| r.rule == rule)
 }
 
+/// What became of the language at run time, and of libraries of it that other systems compiled.
+fn loads(reading: &Reading<'_>) -> String {
+    let here = answers(reading, "language").filter(|r| r.asked == "4.1").map(|r| format!("here {}", r.answer));
+    let library = |r: &RuleRecord| format!("{}: {}", r.asked, r.answer);
+    let libraries = answers(reading, "library").filter(|r| r.asked.contains(", language 4.1,")).map(library);
+    here.chain(libraries).collect::<Vec<String>>().join("; ")
+}
+
 /// Distances of the host's tensors that are not fine, or that all are.
 fn distances(reading: &Reading<'_>) -> String {
-    let of_host = || answers(reading, "row distance").filter(|r| r.asked.ends_with("made by the host"));
+    let of_host = || answers(reading, "row distance").filter(|r| r.asked.contains("made by the host"));
     let bad: Vec<String> =
         of_host().filter(|r| r.answer != "fine").map(|r| format!("{}: {}", r.asked, r.answer)).collect();
     match (of_host().count(), bad.is_empty()) {

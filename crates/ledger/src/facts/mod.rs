@@ -86,7 +86,7 @@ use crate::provenance::Provenance;
 use crate::rows::{CellId, CellRow, FactRow, PowerRow, Probe};
 use crate::store::TextRow;
 use crate::units::UnitRecord;
-pub use rails::{PhasePower, phase_powers};
+pub use rails::{MOVED, PhasePower, phase_powers};
 use rigel_numerics::{Megahertz, Time};
 use row::Subject;
 use std::collections::BTreeSet;

@@ -6,7 +6,7 @@ use crate::verdict::{Coverage, Rail};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A rail moved when its power under load is at least this many times its power at idle.
-const MOVED: f64 = 1.2;
+pub const MOVED: f64 = 1.2;
 
 /// The rails as they stand for a path; the reason when there is none.
 ///
