@@ -47,22 +47,16 @@ using Dest = tensor<device DEST, Pair, tensor_inline>;
 // Made anew, a tensor declares whole rows whatever k it begins with, so that its scales follow one another as in the whole by extents
 // and by strides; an operation takes no more than its step of them.
 #if REBUILT_LEFT
-#define LEFT_AT(from) left_at(left, left_scales, e, from, row)
 inline Left left_at(device LEFT_DATA *left, device uchar *scales, constant Extents &e, int from, int row) {
   const size_t at = size_t(row) * size_t(e.left) + size_t(from);
   return Left(left + at * LEFT_BITS / 8, Pair(e.k, e.m - row), array<int, 2>{1, e.left}, LeftScales(scales + at / 32));
 }
-#else
-#define LEFT_AT(from) (TRANSPOSE_LEFT ? a.slice(row, from) : a.slice(from, row))
 #endif
 #if REBUILT_RIGHT
-#define RIGHT_AT(from) right_at(right, right_scales, e, from, col)
 inline Right right_at(device RIGHT_DATA *right, device uchar *scales, constant Extents &e, int from, int col) {
   const size_t at = size_t(col) * size_t(e.right) + size_t(from);
   return Right(right + at * RIGHT_BITS / 8, Pair(e.k, e.n - col), array<int, 2>{1, e.right}, RightScales(scales + at / 32));
 }
-#else
-#define RIGHT_AT(from) (TRANSPOSE_RIGHT ? b.slice(from, col) : b.slice(col, from))
 #endif
 
 [[kernel]] void matmul2d_gemm(
@@ -117,20 +111,44 @@ inline Right right_at(device RIGHT_DATA *right, device uchar *scales, constant E
   matmul2d<last, Scope> tail;
   int from = 0;
   for (; from + STEP <= e.k; from += STEP) {
-    auto x = LEFT_AT(from);
-    auto y = RIGHT_AT(from);
+#if REBUILT_LEFT
+    auto x = left_at(left, left_scales, e, from, row);
+#else
+    auto x = TRANSPOSE_LEFT ? a.slice(row, from) : a.slice(from, row);
+#endif
+#if REBUILT_RIGHT
+    auto y = right_at(right, right_scales, e, from, col);
+#else
+    auto y = TRANSPOSE_RIGHT ? b.slice(from, col) : b.slice(col, from);
+#endif
     if (from == 0) first_step.run(x, y, sum);
     else next_step.run(x, y, sum);
   }
   if (from < e.k) {
-    auto x = LEFT_AT(from);
-    auto y = RIGHT_AT(from);
+#if REBUILT_LEFT
+    auto x = left_at(left, left_scales, e, from, row);
+#else
+    auto x = TRANSPOSE_LEFT ? a.slice(row, from) : a.slice(from, row);
+#endif
+#if REBUILT_RIGHT
+    auto y = right_at(right, right_scales, e, from, col);
+#else
+    auto y = TRANSPOSE_RIGHT ? b.slice(from, col) : b.slice(col, from);
+#endif
     if (from == 0) whole.run(x, y, sum);
     else tail.run(x, y, sum);
   }
 #else
-  auto x = LEFT_AT(0);
-  auto y = RIGHT_AT(0);
+#if REBUILT_LEFT
+  auto x = left_at(left, left_scales, e, 0, row);
+#else
+  auto x = TRANSPOSE_LEFT ? a.slice(row, 0) : a.slice(0, row);
+#endif
+#if REBUILT_RIGHT
+  auto y = right_at(right, right_scales, e, 0, col);
+#else
+  auto y = TRANSPOSE_RIGHT ? b.slice(0, col) : b.slice(col, 0);
+#endif
   whole.run(x, y, sum);
 #endif
 #if BIAS
