@@ -34,8 +34,8 @@ pub struct VerdictRow {
     pub path: String,
     /// Type triple.
     pub triple: Triple,
-    /// Rate of the best launch tile at the largest size, with its interval: `48.1 Gop/s [47.9, 48.3]`; of repetitions in several
-    /// modes the rate of each: `6.40, 4.58 Top/s (2 modes)`.
+    /// Rate of the best launch tile at the largest size, with its interval: `48.1 Gop/s [47.9, 48.3]`; of repetitions in
+    /// modes that lie apart the rate of each: `6.40, 4.58 Top/s (2 modes)`.
     pub rate: String,
     /// That size: `2048³`; empty where there is no rate.
     pub size: String,
@@ -264,8 +264,11 @@ fn row(reading: &Reading<'_>, subject: Subject<'_>, complete: bool) -> VerdictRo
     }
 }
 
+/// The fastest mode of a product over its slowest from which on a line shows the rate of each.
+const MODES_APART: f64 = 1.05;
+
 /// The rate of each mode, fastest first, of a product whose repetitions lie in several: `6.40, 4.58 Top/s (2 modes)`. Their median is a
-/// rate that it may never run at.
+/// rate that it may never run at; of modes that lie nearer than [`MODES_APART`] it is close to both.
 fn rates_of_modes(reading: &Reading<'_>, subject: Subject<'_>, rate: &FactRow) -> Option<String> {
     let modes = reading.lead_facts("modes", subject).filter(|modes| modes.shape == rate.shape).last()?;
     let count = modes.value.parse::<u32>().ok().filter(|count| *count > 1)?;
@@ -275,7 +278,11 @@ fn rates_of_modes(reading: &Reading<'_>, subject: Subject<'_>, rate: &FactRow) -
         words.windows(2).filter(|pair| pair[1].starts_with("ns")).filter_map(|pair| pair[0].parse::<f64>().ok());
     let mut rates: Vec<f64> = times.filter(|ns| *ns > 0.0).map(|ns| operations / (ns * 1e-9)).collect();
     rates.sort_by(|x, y| y.total_cmp(x));
-    let unit = crate::numbers::Prefixed::rate(*rates.first()?);
+    let (fastest, slowest) = (*rates.first()?, *rates.last()?);
+    if fastest < MODES_APART * slowest {
+        return None;
+    }
+    let unit = crate::numbers::Prefixed::rate(fastest);
     let rates: Vec<String> = rates.into_iter().map(|rate| unit.bare(rate)).collect();
     Some(format!("{} {} ({count} modes)", rates.join(", "), unit.symbol))
 }
