@@ -52,6 +52,17 @@ fn no_output_replaces_a_file_of_the_run() {
     rigel().arg("verify").arg(&run).assert().success();
 }
 
+#[test]
+fn a_path_that_leads_out_of_a_run_again_is_outside() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run_in(dir.path());
+    rigel().current_dir(&run).args(["report", ".", "--out", "../page.html"]).assert().success();
+    assert!(dir.path().join("page.html").exists());
+    rigel().current_dir(&run).args(SMALL).args(["--out", "../beside"]).assert().success();
+    let back = rigel().current_dir(&run).args(["report", ".", "--out", "../run/notes.md"]).output().unwrap();
+    assert_eq!(back.status.code(), Some(2), "{}", stderr(&back));
+}
+
 /// A check reads no more than it compares: ten gigabytes of nothing differ at once.
 #[test]
 fn a_check_says_what_is_there_however_large() {

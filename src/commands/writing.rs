@@ -24,8 +24,8 @@ pub fn put(path: &Path, bytes: &[u8], check: bool) -> anyhow::Result<bool> {
     let refuse = |why: &str| failure(Exit::Usage, format!("cannot write {}: {why}", path.display()));
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let run = enclosing_run(path);
-    if let Some(run) = &run
-        && !is_about(path, run)
+    if let Some((run, inside)) = &run
+        && !is_about(inside)
     {
         let why = format!(
             "it lies inside the run {}; name its report.html, its README.md, a file of its figures/, or a path outside",
@@ -78,11 +78,7 @@ fn kind(path: &Path) -> Option<FileType> {
 }
 
 /// Whether a path inside a run is one of what is drawn from it or written about it.
-fn is_about(path: &Path, run: &Path) -> bool {
-    let inside = std::path::absolute(path).ok().and_then(|path| path.strip_prefix(run).map(Path::to_owned).ok());
-    inside.is_some_and(|name| {
-        name == Path::new("report.html")
-            || name == Path::new("README.md")
-            || (name.starts_with("figures") && name.components().count() == 2)
-    })
+fn is_about(inside: &Path) -> bool {
+    let is_page = ["report.html", "README.md"].iter().any(|name| inside == Path::new(name));
+    is_page || (inside.starts_with("figures") && inside.components().count() == 2)
 }

@@ -172,15 +172,22 @@ pub(crate) fn refuse_hard_link(path: &Path) -> Result<(), StoreError> {
 /// Refuses a directory that lies inside a run, where it would be a foreign one.
 pub(crate) fn refuse_inside_a_run(dir: &Path) -> Result<(), StoreError> {
     match enclosing_run(dir) {
-        Some(run) => Err(StoreError::file(dir, FileFault::InsideARun(run))),
+        Some((run, _)) => Err(StoreError::file(dir, FileFault::InsideARun(run))),
         None => Ok(()),
     }
 }
 
-/// The nearest run in whose directory a path lies, if one does.
-pub fn enclosing_run(path: &Path) -> Option<PathBuf> {
-    let path = std::path::absolute(path).ok()?;
-    path.ancestors().skip(1).find(|above| super::Run::is_one(above)).map(Path::to_owned)
+/// The nearest run in whose directory a path lies, if one does, and the path inside it. `..` leads out again.
+pub fn enclosing_run(path: &Path) -> Option<(PathBuf, PathBuf)> {
+    let mut whole = PathBuf::new();
+    for part in std::path::absolute(path).ok()?.components() {
+        match part {
+            Component::ParentDir => drop(whole.pop()),
+            part => whole.push(part),
+        }
+    }
+    let run = whole.ancestors().skip(1).find(|above| super::Run::is_one(above))?;
+    Some((run.to_owned(), whole.strip_prefix(run).ok()?.to_owned()))
 }
 
 /// Reads a small text file.

@@ -337,7 +337,7 @@ impl fmt::Display for FileFault {
                 write!(f, "is not the plan of this run: run.json states {stated}, the file has {found}")
             }
             FileFault::PlanText => {
-                write!(f, "is not written as a run writes its plan; it was edited")
+                write!(f, "is not written as a run writes its plan, so it was edited: restore it")
             }
             FileFault::Schema(found) => {
                 let ours = crate::Provenance::SCHEMA;
