@@ -11,7 +11,7 @@ type Formula = fn(u32, u32) -> (u32, u32);
 
 /// Formulas of the PTX manual's form, with g = lane / 4 and t = lane % 4.
 #[rustfmt::skip]
-const FORMULAS: [(&str, Formula); 34] = [
+const FORMULAS: [(&str, Formula); 40] = [
     ("mma.sync.m16n8k16.f16.a", |l, i| (l / 4 + 8 * ((i >> 1) & 1), 2 * (l % 4) + (i & 1) + 8 * (i >> 2))),
     ("mma.sync.m16n8k16.f16.b", |l, i| (2 * (l % 4) + (i & 1) + 8 * (i >> 1), l / 4)),
     ("mma.sync.m16n8.c", |l, i| (l / 4 + 8 * (i >> 1), 2 * (l % 4) + (i & 1))),
@@ -33,6 +33,12 @@ const FORMULAS: [(&str, Formula); 34] = [
     ("mma.sync.m8n8k16.s8.a", |l, i| (l / 4, 4 * (l % 4) + i)),
     ("mma.sync.m8n8k16.s8.b", |l, i| (4 * (l % 4) + i, l / 4)),
     ("mma.sync.m16n8k64.s4.a", |l, i| (l / 4 + 8 * ((i >> 3) & 1), 8 * (l % 4) + (i & 7) + 32 * (i >> 4))),
+    ("mma.sync.m16n8k64.s4.b", |l, i| (8 * (l % 4) + (i & 7) + 32 * (i >> 3), l / 4)),
+    ("mma.sync.m16n8k32.s4.a", |l, i| (l / 4 + 8 * (i >> 3), 8 * (l % 4) + (i & 7))),
+    ("mma.sync.m16n8k32.s4.b", |l, i| (8 * (l % 4) + i, l / 4)),
+    ("mma.sync.m8n8k32.s4.a", |l, i| (l / 4, 8 * (l % 4) + i)),
+    ("mma.sync.m8n8k32.s4.b", |l, i| (8 * (l % 4) + i, l / 4)),
+    ("mma.sync.m8n8k4.f16.c.f16", |l, i| (l, i)),
     ("wgmma.m64n8.c", wgmma),
     ("wgmma.m64n24.c", wgmma),
     ("wgmma.m64n64.c", wgmma),
@@ -135,7 +141,7 @@ fn bases_over_f2_are_those_of_the_sources() {
 }
 
 /// CuTe's layouts as `mma_traits` and its documents print them; B counts n first.
-const CUTE: [(&str, &str); 9] = [
+const CUTE: [(&str, &str); 13] = [
     ("wgmma.m64n64.c", "((4,8,4),(2,2,8)):((128,1,16),(64,8,512))"),
     ("wgmma.m64n96.c", "((4,8,4),(2,2,12)):((128,1,16),(64,8,512))"),
     ("wgmma.m64n256.c", "((4,8,4),(2,2,32)):((128,1,16),(64,8,512))"),
@@ -143,6 +149,10 @@ const CUTE: [(&str, &str); 9] = [
     ("wgmma.m64k8.tf32.a", "((4,8,4),(2,2)):((64,1,16),(8,256))"),
     ("wgmma.m64k32.e4m3.a", "((4,8,4),(4,2,2)):((256,1,16),(64,8,1024))"),
     ("mma.sync.m8n8k4.f16.c", "((2,2,2),(2,2,2)):((1,16,4),(8,2,32))"),
+    ("mma.sync.m16n8k64.s4.a", "((4,8),(8,2,2)):((128,1),(16,8,512))"),
+    ("mma.sync.m16n8k32.s4.a", "((4,8),(8,2)):((128,1),(16,8))"),
+    ("mma.sync.m8n8k32.s4.a", "((4,8),8):((64,1),8)"),
+    ("mma.sync.m8n8k4.f16.c.f16", "(8,8):(1,8)"),
     ("mma.sync.m8n8k4.f16.a.tn", "(8,4):(1,8)"),
     ("mma.sync.m8n8k4.f16.b.nt", "((4,2),4):((8,4),1)"),
 ];

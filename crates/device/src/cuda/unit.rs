@@ -2,8 +2,7 @@
 //!
 //! A batch is one kernel: 32 lanes a launch, as many launches as the batch has, all independent. Nothing is converted
 //! on the way: a lane's row of a register matrix is the bytes of its registers, and the kernel loads, executes once and
-//! stores. Tiles go through the published layout of the instruction ([`super::layouts`]); without one there are
-//! registers only.
+//! stores. Tiles go through the published layout of the instruction ([`super::layouts`]).
 
 use super::driver::{Context, DriverError};
 use super::instruction::Instruction;
