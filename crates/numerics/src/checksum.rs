@@ -91,6 +91,13 @@ pub struct Checksums<M = Arc<Matrix>> {
     columns: Expected,
 }
 
+/// The sums of the rows and of the columns of one output.
+#[derive(Debug, Clone)]
+pub struct OutputSums {
+    rows: Vec<Lanes>,
+    columns: Vec<Lanes>,
+}
+
 /// The expected sums of the rows of an output, or of its columns.
 #[derive(Debug)]
 struct Expected {
@@ -119,6 +126,38 @@ impl<M: Deref<Target = Matrix> + Sync> Checksums<M> {
         Ok(Checksums { triple, shape, a, b, seed, rows, columns })
     }
 
+    /// The sums of an output, on all threads of the current pool; the result does not depend on them.
+    ///
+    /// # Errors
+    /// [`CheckError::Output`] when the output is not of the triple's output format or of the product's extents.
+    pub fn sums(&self, output: &Matrix) -> Result<OutputSums, CheckError> {
+        check_output(self.triple, self.shape, output)?;
+        let rows = line_sums::row_sums(output, &self.rows.vectors);
+        Ok(OutputSums { rows, columns: line_sums::column_sums(output, &self.columns.vectors) })
+    }
+
+    /// The sums of an output that differs from another, whose sums are known, in these rows alone: of order n a row instead of m·n.
+    /// Sums of columns lie within 2^-100 of what they sum of those made anew; integers are equal.
+    ///
+    /// # Errors
+    /// As [`Checksums::sums`].
+    pub fn changed(
+        &self,
+        known: &OutputSums,
+        before: &Matrix,
+        after: &Matrix,
+        rows: &[usize],
+    ) -> Result<OutputSums, CheckError> {
+        check_output(self.triple, self.shape, before)?;
+        check_output(self.triple, self.shape, after)?;
+        let OutputSums { rows: mut by_row, columns: mut by_column } = known.clone();
+        for (&row, sums) in rows.iter().zip(line_sums::row_sums(&rows_of(after, rows), &self.rows.vectors)) {
+            by_row[row] = sums;
+            line_sums::exchange_row(&mut by_column, before, after, row, &self.columns.vectors[row]);
+        }
+        Ok(OutputSums { rows: by_row, columns: by_column })
+    }
+
     /// Checks an output, on all threads of the current pool; the result does not depend on them.
     ///
     /// `cap` is the relative residual up to which errors outside the tolerance are told but not called wrong: 0 where
@@ -135,6 +174,22 @@ impl<M: Deref<Target = Matrix> + Sync> Checksums<M> {
         elements: usize,
         tile: (usize, usize),
     ) -> Result<SampledCheck, CheckError> {
+        self.check_by(&self.sums(output)?, output, tolerance, cap, elements, tile)
+    }
+
+    /// [`Checksums::check`] of an output whose sums are known.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn check_by(
+        &self,
+        found: &OutputSums,
+        output: &Matrix,
+        tolerance: Tolerance,
+        cap: f64,
+        elements: usize,
+        tile: (usize, usize),
+    ) -> Result<SampledCheck, CheckError> {
         let Checksums { triple, shape, seed, .. } = *self;
         check_output(triple, shape, output)?;
         let judge = Judge { triple, a: &self.a, b: &self.b, output, tolerance, limit: limit(triple, tolerance, cap) };
@@ -144,10 +199,8 @@ impl<M: Deref<Target = Matrix> + Sync> Checksums<M> {
 
         let row_lines = Lines { bounds: &self.rows.bounds, across: shape.n, terms: shape.n + shape.k, noise };
         let column_lines = Lines { bounds: &self.columns.bounds, across: shape.m, terms: shape.m + shape.k, noise };
-        let found = line_sums::row_sums(output, &self.rows.vectors);
-        let rows = row_lines.farthest(&found, &self.rows.sums, triple.c);
-        let found = line_sums::column_sums(output, &self.columns.vectors);
-        let columns = column_lines.farthest(&found, &self.columns.sums, triple.c);
+        let rows = row_lines.farthest(&found.rows, &self.rows.sums, triple.c);
+        let columns = column_lines.farthest(&found.columns, &self.columns.sums, triple.c);
 
         let largest = row_lines.largest_bound().min(column_lines.largest_bound());
         let smallest_visible = if triple.is_integer() { 1.0 } else { 2.0 * largest };

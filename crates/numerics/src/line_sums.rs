@@ -97,6 +97,16 @@ impl pulp::NullaryFnOnce for ColumnStep<'_> {
     }
 }
 
+/// Takes a row of one matrix out of the sums of columns and another's in.
+pub(crate) fn exchange_row(sums: &mut [Lanes], before: &Matrix, after: &Matrix, row: usize, factor: &Lanes) {
+    let mut values = vec![0.0; sums.len()];
+    for (matrix, sign) in [(before, -1.0), (after, 1.0)] {
+        decode_row::decode_row(matrix.format, matrix.row(row), &mut values);
+        values.iter_mut().for_each(|x| *x *= sign);
+        pulp::Arch::new().dispatch(ColumnStep { sums, values: &values, factor });
+    }
+}
+
 /// Two bounds on a line of absolute values: their sum and the largest.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Norms {

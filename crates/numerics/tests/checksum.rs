@@ -288,3 +288,24 @@ fn a_narrow_output_is_held_to_its_own_errors() {
         }
     }
 }
+
+#[test]
+fn sums_of_an_output_that_differs_in_rows_say_what_its_own_sums_say() {
+    for (text, shape) in CASES {
+        let case = case(text, shape, Recipe::NearNormal);
+        let sums = Checksums::new(case.triple, &case.a, &case.b, SEED).expect("sums");
+        let bound = tolerance(case.triple, shape.k, case.recipe);
+        let known = sums.sums(&case.output).expect("sums of the output");
+        let rows = [shape.m / 3, shape.m - 1];
+        for code in [0, 1, case.triple.c.code_mask()] {
+            let mut changed = case.output.clone();
+            for (at, &row) in rows.iter().enumerate() {
+                (at..shape.n).step_by(3).for_each(|column| changed.set(row, column, code));
+            }
+            let found = sums.changed(&known, &case.output, &changed, &rows).expect("sums of the changed output");
+            let said = sums.check_by(&found, &changed, bound, 0.0, ELEMENTS, TILE);
+            assert_eq!(said, sums.check(&changed, bound, 0.0, ELEMENTS, TILE), "{text} {code:x}");
+            assert!(!said.expect("a check").passes(), "{text} {code:x}");
+        }
+    }
+}

@@ -6,6 +6,7 @@
 //! alone is made of the reference, and checked. Sums depend on all elements and on their errors: a sampled check is
 //! shown the whole output of a device, which it had let pass as right or as imprecise, with the fault in it.
 
+use rayon::prelude::*;
 use rigel_ledger::gate::{FaultTrial, PlantedFault, Suspicious};
 use rigel_numerics::attention::Attention;
 use rigel_numerics::decode_row::decode_row;
@@ -43,11 +44,14 @@ impl Base<'_> {
         check: impl Fn(&Matrix) -> Result<Said, String>,
     ) -> Result<Vec<FaultTrial>, String> {
         let key = stream(seed);
+        let mut faulty = self.output.clone();
         let trial = |fault| {
             if !self.is_possible(fault) {
                 return Ok(FaultTrial { fault, error: None, sums: None });
             }
-            let (error, sums) = check(&self.faulty(rows, fault, key))?;
+            self.make_faulty(&mut faulty, rows, fault, key);
+            let (error, sums) = check(&faulty)?;
+            rows.iter().for_each(|&row| faulty.row_mut(row).copy_from_slice(self.output.row(row)));
             Ok(FaultTrial { fault, error: Some(error), sums })
         };
         PlantedFault::ALL.into_iter().map(trial).collect()
@@ -62,15 +66,13 @@ impl Base<'_> {
         }
     }
 
-    /// The output with a fault in some rows.
-    fn faulty(&self, rows: &[usize], fault: PlantedFault, key: u64) -> Matrix {
-        let mut faulty = self.output.clone();
+    /// Plants a fault into some rows of an output that is right.
+    fn make_faulty(&self, faulty: &mut Matrix, rows: &[usize], fault: PlantedFault, key: u64) {
         let mut a = vec![0.0; self.a.cols];
         for &row in rows {
             decode_row(self.a.format, self.a.row(row), &mut a);
-            self.plant(&mut faulty, row, &a, fault, key);
+            self.plant(faulty, row, &a, fault, key);
         }
-        faulty
     }
 
     fn plant(&self, faulty: &mut Matrix, row: usize, a: &[f64], fault: PlantedFault, key: u64) {
@@ -85,24 +87,38 @@ impl Base<'_> {
                 write(faulty, row, |column| value(column) - a[step] * self.b.value(step, column));
             }
             PlantedFault::SwappedElement => {
-                // Two equal elements that change places are no fault.
-                let first = random::below(key, 11, k as u64) as usize;
-                let unlike = (1..k).map(|i| (first + i) % k).find(|&k| a[k] != a[first]);
-                let Some(second) = unlike else { return };
+                let Some((first, second)) = swapped(a, key) else { return };
                 write(faulty, row, |column| {
                     let change = self.b.value(first, column) - self.b.value(second, column);
                     value(column) + (a[second] - a[first]) * change
                 });
             }
             PlantedFault::TransposedB => {
-                let mut across = vec![0.0; self.b.cols];
-                write(faulty, row, |column| {
-                    decode_row(self.b.format, self.b.row(column), &mut across);
-                    a.iter().zip(&across).map(|(x, y)| x * y).sum()
-                });
+                let columns = 0..self.b.cols;
+                let across = || vec![0.0; self.b.cols];
+                let sums: Vec<f64> = columns
+                    .into_par_iter()
+                    .map_init(across, |across, column| {
+                        decode_row(self.b.format, self.b.row(column), across);
+                        a.iter().zip(across).map(|(x, y)| x * *y).sum()
+                    })
+                    .collect();
+                write(faulty, row, |column| sums[column]);
             }
         }
     }
+}
+
+/// Two elements that change places, the first drawn. Equal ones that do are no fault and nearly equal ones hardly one, which a bound
+/// cannot tell from rounding: the second is the next that lies at least the root mean square of all away, or else is another.
+fn swapped(elements: &[f64], key: u64) -> Option<(usize, usize)> {
+    let k = elements.len();
+    let first = random::below(key, 11, k as u64) as usize;
+    let typical = (elements.iter().map(|x| x * x).sum::<f64>() / k as f64).sqrt();
+    let others = || (1..k).map(|i| (first + i) % k);
+    let apart = |&other: &usize| (elements[other] - elements[first]).abs() >= typical;
+    let second = others().find(|other| elements[*other] != elements[first] && apart(other));
+    Some((first, second.or_else(|| others().find(|&other| elements[other] != elements[first]))?))
 }
 
 /// Writes a row, rounded to the output's format; integers modulo their width.
@@ -153,11 +169,9 @@ pub fn attention_trials(
                 PlantedFault::Zeros => vec![0.0; shape.n],
                 PlantedFault::DroppedStep if shape.k > 1 => attention.head(row).without_heaviest(&query, line),
                 PlantedFault::SwappedElement if shape.n > 1 => {
-                    let first = random::below(key, 11, shape.n as u64) as usize;
-                    let unlike = (1..shape.n).map(|i| (first + i) % shape.n).find(|&n| query[n] != query[first]);
-                    let mut swapped = query.clone();
-                    unlike.into_iter().for_each(|second| swapped.swap(first, second));
-                    attention.head(row).line(triple, shape, &swapped).sums
+                    let mut changed = query.clone();
+                    swapped(&query, key).into_iter().for_each(|(first, second)| changed.swap(first, second));
+                    attention.head(row).line(triple, shape, &changed).sums
                 }
                 _ => return None,
             };
@@ -252,6 +266,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn swapped_elements_lie_apart_where_the_row_lets_them() {
+        let row = Recipe::NearNormal.matrix(rigel_numerics::Format::Bf16, 5, Operand::A, 1, 512);
+        let elements: Vec<f64> = (0..512).map(|k| row.value(0, k)).collect();
+        let typical = (elements.iter().map(|x| x * x).sum::<f64>() / 512.0).sqrt();
+        for key in 0..200 {
+            let (first, second) = swapped(&elements, key).unwrap();
+            assert!((elements[first] - elements[second]).abs() >= typical, "{key}");
+        }
+        assert_eq!(swapped(&[1.0; 9], 3), None, "equal elements that change places are no fault");
+        let (first, second) = swapped(&[1.0, 1.0, 1.0, 1.125], 0).unwrap();
+        assert!(first != second && first.max(second) == 3, "the nearest thing to a fault that there is");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use rigel_ledger::plan::Thresholds;
 use rigel_ledger::rows::{GateMethod, Identity, Work};
 use rigel_numerics::attention::Attention;
 use rigel_numerics::bound::{Tolerance, round_up_3};
-use rigel_numerics::checksum::{Checksums, SampledCheck};
+use rigel_numerics::checksum::{Checksums, OutputSums, SampledCheck};
 use rigel_numerics::compare::{Comparison, rows_of};
 use rigel_numerics::epilogue::with_ones;
 use rigel_numerics::reference::reference;
@@ -166,7 +166,7 @@ impl Gatekeeper {
             whole,
             against,
             sizes: OnceCell::new(),
-            proven: RefCell::default(),
+            seen: RefCell::default(),
         });
         self.inputs.insert(key, Rc::clone(&inputs));
         Ok(inputs)
@@ -191,33 +191,60 @@ impl Gatekeeper {
     /// # Errors
     /// Why it is no output of this product: other extents, another format.
     pub fn look(&self, inputs: &Inputs, output: &Matrix, tile: (usize, usize)) -> Result<View, String> {
-        let mut view = self.view(inputs, output, tile)?;
-        if matches!(inputs.against, Against::Sums(_)) && view.passes() && !inputs.blind {
-            view.trials = Some(self.proof(inputs, output, tile)?);
+        if matches!(inputs.against, Against::Whole(_)) {
+            return self.view(inputs, output, None, tile);
         }
+        let looked = (blake3::Hasher::new().update_rayon(&output.bytes).finalize(), tile);
+        if let Some(view) = inputs.seen.borrow().get(&looked) {
+            output_of(inputs.shape, inputs.triple, output)?;
+            return Ok(view.clone());
+        }
+        let sums = match &inputs.against {
+            Against::Sums(expected) => Some(expected.sums(output).map_err(|e| e.to_string())?),
+            _ => None,
+        };
+        let mut view = self.view(inputs, output, sums.as_ref(), tile)?;
+        if let Some(sums) = sums.filter(|_| view.passes() && !inputs.blind) {
+            view.trials = Some(self.proof(inputs, output, &sums, tile)?);
+        }
+        inputs.seen.borrow_mut().insert(looked, view.clone());
         Ok(view)
     }
 
-    /// What the check says of an output.
+    /// What the check says of an output, whose sums are needed by a sampled check.
     ///
     /// Errors beyond the cap may still come from operands that were cut. A sampled check looks again then, as if there
     /// was no cap, for elements that the cut does not explain.
-    fn view(&self, inputs: &Inputs, output: &Matrix, tile: (usize, usize)) -> Result<View, String> {
-        let view = self.view_within(inputs, output, tile, self.thresholds.coarse_cap)?;
+    fn view(
+        &self,
+        inputs: &Inputs,
+        output: &Matrix,
+        sums: Option<&OutputSums>,
+        tile: (usize, usize),
+    ) -> Result<View, String> {
+        let view = self.view_within(inputs, output, sums, tile, self.thresholds.coarse_cap)?;
         if view.method == GateMethod::Sampled && view.beyond && view.operands.is_some() {
-            return self.view_within(inputs, output, tile, f64::INFINITY);
+            return self.view_within(inputs, output, sums, tile, f64::INFINITY);
         }
         Ok(view)
     }
 
     /// The same with errors up to `cap` told but not called wrong by a sampled check.
-    fn view_within(&self, inputs: &Inputs, output: &Matrix, tile: (usize, usize), cap: f64) -> Result<View, String> {
+    fn view_within(
+        &self,
+        inputs: &Inputs,
+        output: &Matrix,
+        found: Option<&OutputSums>,
+        tile: (usize, usize),
+        cap: f64,
+    ) -> Result<View, String> {
         let Inputs { triple, tolerance, shape, .. } = *inputs;
         let mut elements = if inputs.whole { places::all(shape) } else { places::witness(shape, tile, inputs.seed) };
         let (worst, sampled) = match &inputs.against {
             Against::Whole(whole) => (whole.compare(output, tolerance).map_err(|e| e.to_string())?, None),
             Against::Sums(sums) => {
-                let check = sums.check(output, tolerance, cap, SAMPLED, tile).map_err(|e| e.to_string())?;
+                let found = found.ok_or("a check by sums was not told the output's")?;
+                let check = sums.check_by(found, output, tolerance, cap, SAMPLED, tile).map_err(|e| e.to_string())?;
                 elements.extend(scan::scan(inputs, output));
                 (check.elements, Some(check))
             }
@@ -271,22 +298,33 @@ impl Gatekeeper {
     }
 
     /// What a sampled check says of faults planted into an output.
-    fn proof(&self, inputs: &Inputs, output: &Matrix, tile: (usize, usize)) -> Result<Rc<[FaultTrial]>, String> {
-        let key = (blake3::hash(&output.bytes), tile);
-        if let Some(trials) = inputs.proven.borrow().get(&key) {
-            return Ok(Rc::clone(trials));
-        }
+    fn proof(
+        &self,
+        inputs: &Inputs,
+        output: &Matrix,
+        sums: &OutputSums,
+        tile: (usize, usize),
+    ) -> Result<Rc<[FaultTrial]>, String> {
+        let Against::Sums(expected) = &inputs.against else { return Err("this check is none by sums".into()) };
         let base = faults::Base { a: &inputs.a, b: &inputs.b, output };
         let rows = faults::rows(inputs.shape.m, self.seed);
-        let trials: Rc<[FaultTrial]> = base.trials(&rows, self.seed, |faulty| self.trial(inputs, faulty, tile))?.into();
-        inputs.proven.borrow_mut().insert(key, Rc::clone(&trials));
-        Ok(trials)
+        let trial = |faulty: &Matrix| {
+            let sums = expected.changed(sums, output, faulty, &rows).map_err(|e| e.to_string())?;
+            self.trial(inputs, faulty, Some(&sums), tile)
+        };
+        Ok(base.trials(&rows, self.seed, trial)?.into())
     }
 
     /// What the check says of an output with a planted fault. That it stands in the way of `right` is for the judge to
     /// say.
-    fn trial(&self, inputs: &Inputs, faulty: &Matrix, tile: (usize, usize)) -> Result<faults::Said, String> {
-        let view = self.view(inputs, faulty, tile)?;
+    fn trial(
+        &self,
+        inputs: &Inputs,
+        faulty: &Matrix,
+        sums: Option<&OutputSums>,
+        tile: (usize, usize),
+    ) -> Result<faults::Said, String> {
+        let view = self.view(inputs, faulty, sums, tile)?;
         Ok(match view.check {
             Check::Residual(error) => (error, view.sums),
             Check::NonFinite(_) | Check::Unwritten(_) => (f64::INFINITY, view.sums),
@@ -311,8 +349,8 @@ impl Gatekeeper {
             let base = faults::Base { a: &part.a, b: without_bias.as_ref().unwrap_or(&part.b), output: &output };
             let all: Vec<usize> = (0..rows.len()).collect();
             let trial = |faulty: &Matrix| match inputs.activation() {
-                None => self.trial(&part, faulty, TILE),
-                Some(activation) => self.trial(&part, &faults::activated(faulty, activation), TILE),
+                None => self.trial(&part, faulty, None, TILE),
+                Some(activation) => self.trial(&part, &faults::activated(faulty, activation), None, TILE),
             };
             Ok(base.trials(&all, self.seed, trial)?.into())
         };

@@ -3,7 +3,7 @@
 use crate::climb::{Compiled, Prepared, Stopped};
 use crate::gate::{Gatekeeper, View};
 use crate::protocol::{Event, Job, Measured, Request, Stage};
-use crate::sampling;
+use crate::sampling::{self, Turns};
 use crate::spent::Spent;
 use rigel_device::Device;
 use rigel_ledger::Outcome;
@@ -176,32 +176,36 @@ impl<W: Write> Worker<'_, W> {
         index: usize,
         identity: &Identity,
     ) -> Result<(), Lost> {
-        let looked = self.look(device, gatekeeper, index, identity);
-        match looked {
+        match self.look(device, gatekeeper, index, identity) {
             Err(stopped) => {
                 let row = self.stopped(identity, lost(index, stopped)?);
                 self.finish(index, row, &[], None);
             }
             Ok(cell) => {
-                self.at(index, Stage::Judge);
-                let mut row = CellRow::blank(identity, self.row_process());
-                let view = self.spent.gate(|| judge_product(gatekeeper, &cell, None, &mut row));
-                if gatekeeper.is_blind(identity) {
-                    // A climb is alone: nobody to inherit from.
-                    let own = Judgement { outcome: row.outcome, reason: row.reason.clone(), error: row.gate_error };
-                    let alone = rigel_ledger::gate::inherit(&own, None);
-                    (row.outcome, row.reason) = (alone.outcome, alone.reason);
-                }
-                if let (Work::Version, Compiled::Product { gemm, .. }, Some(view)) =
-                    (identity.work, &cell.compiled, &view)
-                {
-                    let codes = view.witness.iter().map(|&(_, _, code)| code);
-                    row.reason = effect::written(&row.reason, &gemm.took_effect(), codes);
-                }
+                let (row, view) = self.judged_alone(gatekeeper, &cell);
                 self.finish(index, row, &[], view.as_ref());
             }
         }
         Ok(())
+    }
+
+    /// The row of a cell that was looked at once, by itself.
+    fn judged_alone(&mut self, gatekeeper: &Gatekeeper, cell: &Prepared) -> (CellRow, Option<View>) {
+        self.at(cell.index, Stage::Judge);
+        let identity = &cell.identity;
+        let mut row = CellRow::blank(identity, self.row_process());
+        let view = self.spent.gate(|| judge_product(gatekeeper, cell, None, &mut row));
+        if gatekeeper.is_blind(identity) {
+            // A climb is alone: nobody to inherit from.
+            let own = Judgement { outcome: row.outcome, reason: row.reason.clone(), error: row.gate_error };
+            let alone = rigel_ledger::gate::inherit(&own, None);
+            (row.outcome, row.reason) = (alone.outcome, alone.reason);
+        }
+        if let (Work::Version, Compiled::Product { gemm, .. }, Some(view)) = (identity.work, &cell.compiled, &view) {
+            let codes = view.witness.iter().map(|&(_, _, code)| code);
+            row.reason = effect::written(&row.reason, &gemm.took_effect(), codes);
+        }
+        (row, view)
     }
 
     /// Compiles, loads and binds one cell, runs it once and looks at its output.
@@ -221,55 +225,82 @@ impl<W: Write> Worker<'_, W> {
         looked.map(|()| cell)
     }
 
-    /// Chooses the fastest launch tile whose product counts, then climbs with it.
+    /// Chooses the fastest launch tile whose product counts and tells what its climb with it found.
+    ///
+    /// Tiles take turns, so that a drift of the clock meets all alike, and are looked at in the order of their times: a tile that
+    /// skips work is fast and does not count, and what is slower than one that counts need not be looked at.
     fn pilot(&mut self, device: &mut dyn Device, cell: &Identity) -> Result<(), Lost> {
         let mut gatekeeper = self.gatekeeper();
         let tiles = launch_tiles(device, cell);
-        let mut best: Option<(Time, String)> = None;
+        let first = tiles.first().cloned().unwrap_or_default();
         if tiles.len() > 1 {
-            for tile in &tiles {
-                let identity = Identity { tile: tile.clone(), ..cell.clone() };
-                let time = match self.pilot_time(device, &mut gatekeeper, &identity) {
-                    Ok(time) => time,
-                    Err(stopped) => {
-                        lost(0, stopped)?;
-                        None
-                    }
-                };
-                if let Some(time) = time
-                    && best.as_ref().is_none_or(|(fastest, _)| time < *fastest)
-                {
-                    best = Some((time, tile.clone()));
+            for mut ready in self.piloted(device, &mut gatekeeper, cell, tiles)? {
+                let looked = ready.gate_before(&gatekeeper, &mut |c, s| self.at(c, s));
+                self.spent += std::mem::take(&mut ready.spent);
+                if let Err(stopped) = looked {
+                    lost(0, stopped)?;
+                    continue;
+                }
+                let (row, view) = self.judged_alone(&gatekeeper, &ready);
+                if row.outcome.counts() || gatekeeper.is_blind(&ready.identity) {
+                    self.say(&Event::Tile(ready.identity.tile.clone()));
+                    self.finish(0, row, &[], view.as_ref());
+                    return Ok(());
                 }
             }
         }
-        let tile = best.map(|(_, tile)| tile).or_else(|| tiles.into_iter().next()).unwrap_or_default();
-        self.say(&Event::Tile(tile.clone()));
-        let identity = Identity { tile, ..cell.clone() };
-        self.climb_one(device, &mut gatekeeper, 0, &identity)
+        self.say(&Event::Tile(first.clone()));
+        self.climb_one(device, &mut gatekeeper, 0, &Identity { tile: first, ..cell.clone() })
     }
 
-    /// The median pilot time of a launch tile; none when its product does not count, for a tile that skips work is fast.
-    fn pilot_time(
+    /// The launch tiles that run, the fastest by the median of its pilot samples first.
+    fn piloted(
         &mut self,
         device: &mut dyn Device,
         gatekeeper: &mut Gatekeeper,
-        identity: &Identity,
-    ) -> Result<Option<Time>, Stopped> {
-        let mut prepared = self.look(device, gatekeeper, 0, identity)?;
-        self.at(0, Stage::Judge);
-        let mut row = CellRow::blank(identity, 0);
-        self.spent.gate(|| judge_product(gatekeeper, &prepared, None, &mut row));
-        if !(row.outcome.counts() || gatekeeper.is_blind(identity)) {
-            return Ok(None);
+        cell: &Identity,
+        tiles: Vec<String>,
+    ) -> Result<Vec<Prepared>, Lost> {
+        let mut ready = Vec::new();
+        for tile in tiles {
+            let identity = Identity { tile, ..cell.clone() };
+            let mut spent = Spent::default();
+            let prepared = Prepared::new(device, gatekeeper, 0, &identity, &mut |c, s| self.at(c, s), &mut spent);
+            self.spent += spent;
+            match prepared {
+                Ok(prepared) => ready.push(prepared),
+                Err(stopped) => {
+                    lost(0, stopped)?;
+                }
+            }
         }
         self.at(0, Stage::Time);
-        let samples = sampling::Turns::run(&mut prepared, self.request.sampling.pilot.max(1) as usize + 1);
-        self.spent += prepared.spent;
-        let samples = samples?;
-        let mut times = sampling::times(samples.get(1..).unwrap_or_default());
-        times.sort_unstable();
-        Ok(times.get(times.len() / 2).copied())
+        for turn in 0..self.request.sampling.pilot.max(1) as usize {
+            for at in 0..ready.len() {
+                let count = ready.len();
+                let cell = &mut ready[(at + turn) % count];
+                if cell.ended() {
+                    continue;
+                }
+                // The first repetition of a turn meets the caches that another tile left, and is not kept.
+                match cell.run(2) {
+                    Ok(samples) => cell.keep(samples.get(1..).unwrap_or_default()),
+                    Err(fault) => {
+                        let stopped = lost(0, fault.into())?;
+                        cell.end = Some(Err(stopped));
+                    }
+                }
+                self.spent += std::mem::take(&mut cell.spent);
+            }
+        }
+        ready.retain(|cell| !cell.ended() && !cell.samples.is_empty());
+        ready.sort_by_key(|cell| {
+            let mut times = sampling::times(&cell.samples);
+            times.sort_unstable();
+            times[times.len() / 2]
+        });
+        ready.iter_mut().for_each(|cell| cell.samples.clear());
+        Ok(ready)
     }
 
     fn block(&mut self, device: &mut dyn Device, cells: &[Identity]) -> Result<(), Lost> {

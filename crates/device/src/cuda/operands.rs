@@ -162,7 +162,7 @@ impl Operands {
     /// What the driver says.
     pub fn sets_for(&mut self, cache: Cache) -> Result<usize, DriverError> {
         let wanted = match cache {
-            Cache::Warm => 1,
+            Cache::Warm | Cache::Replayed => 1,
             Cache::Cold => (2 * self.l2_bytes).div_ceil(self.sets[0].a.bytes() + self.sets[0].b.bytes()) + 1,
         };
         while self.sets.len() < wanted {
@@ -185,9 +185,13 @@ impl Operands {
         self.context.finish()?;
         let (row, pitch) =
             (Matrix::row_bytes(self.output, self.shape.n), Matrix::row_bytes(self.output, self.extents.pitch_c));
+        let mut output = Matrix::zeroed(self.output, self.shape.m, self.shape.n);
+        if row == pitch {
+            self.c.read(&mut output.bytes)?;
+            return Ok(output);
+        }
         let mut bytes = vec![0; self.shape.m * pitch];
         self.c.read(&mut bytes)?;
-        let mut output = Matrix::zeroed(self.output, self.shape.m, self.shape.n);
         output
             .bytes
             .par_chunks_mut(row)

@@ -1,5 +1,6 @@
 //! Which operands, and which sums and bounds, does a product have to be judged by?
 
+use super::View;
 use rigel_ledger::gate::FaultTrial;
 use rigel_numerics::attention::Attention;
 use rigel_numerics::bound::Tolerance;
@@ -34,9 +35,9 @@ pub struct Inputs {
     pub(super) against: Against,
     /// What a full check of a few rows says of faults planted into the right product, once it was asked.
     pub(super) sizes: OnceCell<Result<Rc<[FaultTrial]>, String>>,
-    /// What a sampled check said of faults in outputs that were looked at: equal bytes, looked at under an equal tile,
-    /// need no second trial.
-    pub(super) proven: RefCell<HashMap<Looked, Rc<[FaultTrial]>>>,
+    /// What a sampled check saw of outputs, faults planted into them included: equal bytes, looked at under an equal tile, need no
+    /// second look.
+    pub(super) seen: RefCell<HashMap<Looked, View>>,
 }
 
 /// What outputs are checked against.
@@ -94,7 +95,7 @@ impl Inputs {
             whole: false,
             against: Against::Whole(through(part, self.activation())),
             sizes: OnceCell::new(),
-            proven: RefCell::default(),
+            seen: RefCell::default(),
         })
     }
 }
