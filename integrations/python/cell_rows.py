@@ -17,7 +17,7 @@ PROBES = ("types throughput clocks dispatch power arithmetic order layout specia
           "attention").split()
 PRODUCTS = ("gemm", "fused-tanh", "fused-erf", "decomposed-tanh", "decomposed-erf", "fused-attention",
             "decomposed-attention", "placed")
-CACHES = ("warm", "cold", "none")
+CACHES = ("warm", "cold", "none", "replayed")
 WORDS = {
     "probe": PROBES, "recipe": ["", *RECIPES], "cache": CACHES,
     "work": [*PRODUCTS, "ceiling", "rung", "version", "unit", "conversion", "product", "meter"],

@@ -128,6 +128,9 @@ pub enum Cache {
     Warm,
     /// Operand buffers rotated over at least twice the last-level cache.
     Cold,
+    /// Operands as the previous repetition left them, launches recorded once and replayed as one chain: a repetition is a chain, its
+    /// time divided among its launches. A backend without such chains says so.
+    Replayed,
 }
 
 /// One product to compile.

@@ -242,4 +242,7 @@ pub enum CacheState {
     Cold,
     /// No operands in memory (a ceiling).
     None,
+    /// As the previous repetition left them; launches recorded once and replayed as one chain, whose time is divided among them, so
+    /// that no launch waits for the host.
+    Replayed,
 }

@@ -323,9 +323,10 @@ fn throughput(root: &Section<'_>, base: Option<&ThroughputAxes>) -> Result<Throu
     Ok(ThroughputAxes {
         shapes: s.axis("shapes", SHAPE, base.map(|b| b.shapes.clone()), shape)?,
         recipes: recipes(&s, base.map(|b| b.recipes.clone()))?,
-        caches: s.axis("caches", "warm, cold", base.map(|b| b.caches.clone()), |text| match text {
+        caches: s.axis("caches", "warm, cold, replayed", base.map(|b| b.caches.clone()), |text| match text {
             "warm" => Ok(CacheState::Warm),
             "cold" => Ok(CacheState::Cold),
+            "replayed" => Ok(CacheState::Replayed),
             _ => Err("warm, cold".to_owned()),
         })?,
         ceilings: s.flag("ceilings", base.map(|b| b.ceilings))?,

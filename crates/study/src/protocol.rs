@@ -219,6 +219,7 @@ impl MeterReading {
 pub fn cache_of(state: CacheState) -> Cache {
     match state {
         CacheState::Cold => Cache::Cold,
+        CacheState::Replayed => Cache::Replayed,
         CacheState::Warm | CacheState::None => Cache::Warm,
     }
 }

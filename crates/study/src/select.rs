@@ -80,9 +80,11 @@ fn cache(value: &str) -> Result<CacheState, AxisError> {
     match value {
         "warm" => Ok(CacheState::Warm),
         "cold" => Ok(CacheState::Cold),
-        other => {
-            Err(AxisError::Value { axis: "cache".into(), error: format!("`{other}` is no cache state: warm, cold") })
-        }
+        "replayed" => Ok(CacheState::Replayed),
+        other => Err(AxisError::Value {
+            axis: "cache".into(),
+            error: format!("`{other}` is no cache state: warm, cold, replayed"),
+        }),
     }
 }
 

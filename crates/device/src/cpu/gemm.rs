@@ -354,6 +354,9 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> Gemm for C
         };
         let grown = match cache {
             Cache::Warm => Ok(()),
+            Cache::Replayed => {
+                Err(Fault::Failed("a product of a processor is a call: no launch is there to record".into()))
+            }
             Cache::Cold => operands.grow(2 * self.last_level_cache).map_err(out_of_memory),
         };
         let mut clock = ClockProbe::default();
@@ -361,7 +364,7 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> Gemm for C
         if grown.is_ok() {
             for _ in 0..repetitions {
                 let (a, b) = match cache {
-                    Cache::Warm => operands.current(),
+                    Cache::Warm | Cache::Replayed => operands.current(),
                     Cache::Cold => operands.advance(),
                 };
                 let start = Instant::now();

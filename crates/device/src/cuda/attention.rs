@@ -9,8 +9,8 @@
 
 use super::attention_source as source;
 use super::cublaslt::{Multiplication, Strided};
-use super::epilogue::chain;
 use super::graph::Graph;
+use super::graph::chain;
 use super::kernel::{Argument, Geometry, Kernel};
 use super::memory::Memory;
 use super::nvrtc::Cubin;
@@ -196,7 +196,7 @@ impl Gemm for CudaAttention {
     }
 
     fn run(&mut self, repetitions: usize, cache: Cache) -> Result<Vec<Sample>, Fault> {
-        let launches = super::epilogue::launches(Calculation::Attention.operations(self.shape));
+        let launches = super::graph::launches(Calculation::Attention.operations(self.shape));
         if self.chain.is_none() {
             let context = &self.setting.context;
             self.chain = Some(Graph::record(context, || (0..launches).try_for_each(|_| self.queue()))?);

@@ -4,45 +4,18 @@
 //! of them belongs to; the library has its own epilogues, GELU by tanh alone. Decomposed, the product adds the bias and a kernel
 //! of this crate goes over C.
 //!
-//! A repetition is the replay of a recorded chain of [`launches`] products, its time divided by their number: short products are then
+//! A repetition is the replay of a recorded chain of [`launches`](super::graph::launches) products, its time divided by their number: short products are then
 //! timed without the host. Operands are warm.
 
 use super::cublaslt::Epilogue as LibraryEpilogue;
 use super::driver::DriverError;
-use super::graph::Graph;
+use super::graph::{Graph, chain, launches};
 use super::kernel::{Argument, Geometry, Kernel};
 use super::memory::Memory;
 use super::product::CudaGemm;
-use super::timer::Timer;
 use crate::contract::{Cache, Epilogue, Fault, Gemm, Refusal, Rung, Sample};
 use rigel_numerics::epilogue::Activation;
-use rigel_numerics::{Format, Matrix, Overflow, Rounding, Shape, Time, Triple};
-
-/// Operations that a recorded chain has about; one product where it has more.
-const CHAIN: u64 = 1 << 37;
-/// Products of a chain at most.
-const MOST: u64 = 32;
-
-/// Repetitions of a recorded chain, each of so many operations.
-pub fn launches(operations: u64) -> u64 {
-    (CHAIN / operations.max(1)).clamp(1, MOST)
-}
-
-/// Replays a recorded chain of `launches` repetitions; the time of each is divided among them.
-pub(super) fn chain(
-    timer: &Timer,
-    chain: Option<&Graph>,
-    launches: u64,
-    repetitions: usize,
-    cache: Cache,
-) -> Result<Vec<Sample>, Fault> {
-    if cache == Cache::Cold {
-        return Err(Fault::Failed("a recorded chain has warm operands".into()));
-    }
-    let chain = chain.ok_or_else(|| Fault::Failed("nothing was recorded".into()))?;
-    let samples = timer.time(repetitions, |_| Ok(chain.replay()?))?;
-    Ok(samples.into_iter().map(|sample| Sample { time: Time(sample.time.0 / launches), ..sample }).collect())
-}
+use rigel_numerics::{Format, Matrix, Overflow, Rounding, Shape, Triple};
 
 /// Epilogues of a path with the library's engine, or with kernels of this crate.
 pub fn all(library: bool) -> Vec<Epilogue> {
@@ -159,13 +132,6 @@ pub fn no_erf() -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn chains_are_long_where_products_are_short() {
-        let of = |n: usize| launches(Shape::cube(n).operations());
-        assert_eq!([256, 1024, 2048, 4096, 8192].map(of), [32, 32, 8, 1, 1]);
-        assert_eq!(of(1), 32);
-    }
 
     #[test]
     fn a_library_fuses_one_of_two_activations() {

@@ -4,9 +4,40 @@
 //! whole, so its kernels follow each other without the host.
 
 use super::driver::{Context, DriverError, check};
-use crate::contract::Fault;
+use super::timer::Timer;
+use crate::contract::{Cache, Fault, Sample};
 use cudarc::driver::sys;
+use rigel_numerics::Time;
 use std::rc::Rc;
+
+/// Operations that a recorded chain has about; one product where it has more.
+const CHAIN: u64 = 1 << 37;
+/// Products of a chain at most.
+const MOST: u64 = 32;
+
+/// Launches of a recorded chain of products of so many operations.
+pub fn launches(operations: u64) -> u64 {
+    (CHAIN / operations.max(1)).clamp(1, MOST)
+}
+
+/// Replays a recorded chain of `launches` repetitions; the time of each is divided among them.
+///
+/// # Errors
+/// That operands are to be cold, that nothing was recorded, or what the driver says.
+pub fn chain(
+    timer: &Timer,
+    chain: Option<&Graph>,
+    launches: u64,
+    repetitions: usize,
+    cache: Cache,
+) -> Result<Vec<Sample>, Fault> {
+    if cache == Cache::Cold {
+        return Err(Fault::Failed("a recorded chain has warm operands".into()));
+    }
+    let chain = chain.ok_or_else(|| Fault::Failed("nothing was recorded".into()))?;
+    let samples = timer.time(repetitions, |_| Ok(chain.replay()?))?;
+    Ok(samples.into_iter().map(|sample| Sample { time: Time(sample.time.0 / launches), ..sample }).collect())
+}
 
 /// A recorded chain of launches.
 pub struct Graph {
@@ -83,5 +114,18 @@ impl Drop for Stream {
     fn drop(&mut self) {
         // SAFETY: created once, destroyed once. An error here has no reader.
         let _ = unsafe { sys::cuStreamDestroy_v2(self.handle) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rigel_numerics::Shape;
+
+    #[test]
+    fn chains_are_long_where_products_are_short() {
+        let of = |n: usize| launches(Shape::cube(n).operations());
+        assert_eq!([256, 1024, 2048, 4096, 8192].map(of), [32, 32, 8, 1, 1]);
+        assert_eq!(of(1), 32);
     }
 }

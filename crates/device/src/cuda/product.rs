@@ -2,10 +2,11 @@
 //!
 //! Operands are packed and copied once, at bind ([`super::operands`]); a repetition is one launch. Block-scaled operands become bf16 by
 //! two launches before it, which are part of the repetition. Cold repetitions take turns over
-//! sets of operands that fill twice the L2 cache.
+//! sets of operands that fill twice the L2 cache; replayed ones are a recorded chain of launches ([`super::graph`]).
 
 use super::cublaslt::Multiplication;
 use super::driver::{Context, DriverError};
+use super::graph::{Graph, chain, launches};
 use super::kernel::{Argument, Geometry, Kernel};
 use super::memory::Memory;
 use super::nvrtc::Cubin;
@@ -67,6 +68,8 @@ enum Engine {
 
 /// A product of one shape.
 pub struct CudaGemm {
+    // Before the operands: a chain is gone before what it touches.
+    chain: Option<Graph>,
     setting: Setting,
     shape: Shape,
     triple: Triple,
@@ -79,13 +82,13 @@ impl CudaGemm {
     /// A product by a kernel of this crate.
     pub fn own(setting: Setting, shape: Shape, triple: Triple, own: Own) -> CudaGemm {
         let engine = Engine::Own { own: Box::new(own), kernel: None, dequantise: None, arguments: Vec::new() };
-        CudaGemm { setting, shape, triple, engine, placement: None, operands: None }
+        CudaGemm { chain: None, setting, shape, triple, engine, placement: None, operands: None }
     }
 
     /// A product by the vendor's library.
     pub fn library(setting: Setting, shape: Shape, triple: Triple, multiplication: Multiplication) -> CudaGemm {
         let engine = Engine::Library(Box::new(multiplication));
-        CudaGemm { setting, shape, triple, engine, placement: None, operands: None }
+        CudaGemm { chain: None, setting, shape, triple, engine, placement: None, operands: None }
     }
 
     /// The same product with its operands placed; its kernel, or the library, was made for that.
@@ -183,6 +186,7 @@ impl Gemm for CudaGemm {
     }
 
     fn bind(&mut self, a: &Matrix, b: &Matrix) -> Result<(), Fault> {
+        self.chain = None;
         let Setting { context, l2_bytes, .. } = &self.setting;
         let mut operands = Operands::bind(context, self.shape, self.triple, *l2_bytes, self.placement, a, b)?;
         if source::multiplied(self.triple) != self.triple {
@@ -201,6 +205,15 @@ impl Gemm for CudaGemm {
     }
 
     fn run(&mut self, repetitions: usize, cache: Cache) -> Result<Vec<Sample>, Fault> {
+        if cache == Cache::Replayed {
+            let launches = launches(self.shape.operations());
+            if self.chain.is_none() {
+                self.ready()?;
+                let queued = || (0..launches).try_for_each(|_| self.queue_warm());
+                self.chain = Some(Graph::record(&self.setting.context, queued)?);
+            }
+            return chain(&self.setting.timer, self.chain.as_ref(), launches, repetitions, cache);
+        }
         let sets = self.prepare(cache)?;
         self.setting.timer.time(repetitions, |i| self.queue(i % sets))
     }
