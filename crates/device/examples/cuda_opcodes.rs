@@ -2,12 +2,12 @@
 //!
 //! Kernels are compiled by NVRTC for the target, no GPU is needed, and disassembled by NVIDIA's `nvdisasm` (PyPI package
 //! `nvidia-cuda-nvdisasm`). Written are, for the ceiling loop of most parallelism, the product with its first launch tile and every fused attention, the
-//! instructions that multiply or convert, with how often they stand in the text: evidence of what a path really issues, not of how
+//! instructions that multiply, convert or go with that, with how often they stand in the text: evidence of what a path really issues, not of how
 //! often it runs.
 //!
 //!     cargo run --release -p rigel-device --example cuda_opcodes -- NVDISASM [sm_90] > opcodes.csv
 
-use rigel_device::cuda::loops::variants;
+use rigel_device::cuda::loops::{Variant, variants};
 use rigel_device::cuda::nvrtc;
 use rigel_device::cuda::offers::triples;
 use rigel_device::cuda::path::Path;
@@ -15,13 +15,14 @@ use rigel_device::cuda::source::{self, Finish, Source};
 use rigel_device::cuda::target::Target;
 use rigel_device::cuda::tile::tiles;
 use rigel_device::cuda::{attention, attention_source};
+use rigel_numerics::Triple;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// Beginnings of the instructions that multiply, and of those that convert.
-const TOLD: [&str; 15] = [
+/// Beginnings of the instructions that multiply, of those that convert, and of those that an emulated product takes besides.
+const TOLD: [&str; 18] = [
     "HGMMA", "QGMMA", "IGMMA", "HMMA", "QMMA", "IMMA", "DMMA", "FFMA", "DFMA", "HFMA2", "IMAD", "F2FP", "F2F", "HADD2",
-    "I2F",
+    "I2F", "FADD", "MOV", "NOP",
 ];
 
 /// Bytes of shared memory that a block may take on sm_90.
@@ -46,6 +47,17 @@ fn main() -> Result<(), String> {
                 for (opcode, count) in opcodes(&source, &architecture, &nvdisasm)? {
                     println!("{path},\"{triple}\",{kernel},{architecture},{opcode},{count}");
                 }
+            }
+        }
+    }
+    // Why a loop of emulated products moves with the number of its chains.
+    for triple in ["e4m3,e4m3->f32", "e5m2,e5m2->f32"] {
+        let triple: Triple = triple.parse().map_err(|e| format!("{triple}: {e}"))?;
+        for chains in 4..=8 {
+            let source = Variant { chains, warps: 16 }.source(Path::MmaSync, triple)?;
+            let Ok(architecture) = source.targets.compiled_for(target) else { continue };
+            for (opcode, count) in opcodes(&source, &architecture, &nvdisasm)? {
+                println!("{},\"{triple}\",ceiling of {chains} chains,{architecture},{opcode},{count}", Path::MmaSync);
             }
         }
     }

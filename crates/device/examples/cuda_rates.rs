@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cuda_rates [--device cuda:0] [--extents 4096,8192] [--triples "f16,f16->f32;e4m3,e4m3->f32"] [--paths mma.sync,wgmma]
-//!            [--recipe near-normal] [--rounds 12] [--loops all|none] [--out TABLE.csv]
+//!            [--recipe near-normal] [--rounds 12] [--loops all|chosen|none] [--out TABLE.csv]
 //! ```
 //!
 //! Products of one triple and extent take turns with each other and with every launch tile of `cublaslt`, a burst each a round, so that
@@ -10,12 +10,20 @@
 //! the output is from the library's, relative to its largest element. Loops give operations per cycle and multiprocessor at the measured clock.
 //! Nothing here is a verdict: the gate and the intervals are the tool's own.
 
-use rigel_device::{Cache, CeilingSpec, Device, Gemm, GemmSpec, backends};
+use rigel_device::{Cache, CeilingSpec, Device, Gemm, GemmSpec, Offer, backends};
 use rigel_numerics::{Matrix, Operand, Recipe, Shape, Triple};
 use std::io::Write;
 
 /// Repetitions in a row; the first does not count.
 const BURST: usize = 5;
+
+/// Which ceiling loops run: all, those of the paths and triples named, or none.
+#[derive(PartialEq)]
+enum Loops {
+    All,
+    Chosen,
+    None,
+}
 
 struct Options {
     device: String,
@@ -24,7 +32,7 @@ struct Options {
     paths: Vec<String>,
     recipe: Recipe,
     rounds: usize,
-    loops: bool,
+    loops: Loops,
     out: Option<String>,
 }
 
@@ -40,7 +48,7 @@ impl Options {
             paths: vec!["wgmma".into()],
             recipe: Recipe::NearNormal,
             rounds: 12,
-            loops: true,
+            loops: Loops::All,
             out: None,
         };
         let mut words = std::env::args().skip(1);
@@ -57,7 +65,14 @@ impl Options {
                 "--paths" => options.paths = value.split(',').map(str::to_owned).collect(),
                 "--recipe" => options.recipe = value.parse().map_err(|e| bad(&e))?,
                 "--rounds" => options.rounds = value.parse().map_err(|e| bad(&e))?,
-                "--loops" => options.loops = value == "all",
+                "--loops" => {
+                    options.loops = match value.as_str() {
+                        "all" => Loops::All,
+                        "chosen" => Loops::Chosen,
+                        "none" => Loops::None,
+                        _ => return Err(bad(&"all, chosen (of the paths and triples named) or none")),
+                    }
+                }
                 "--out" => options.out = Some(value),
                 _ => return Err(format!("no option {word}")),
             }
@@ -156,9 +171,12 @@ fn products(device: &mut dyn Device, options: &Options, out: &mut dyn Write) -> 
     Ok(())
 }
 
-fn loops(device: &mut dyn Device, out: &mut dyn Write) -> Result<(), String> {
+fn loops(device: &mut dyn Device, options: &Options, out: &mut dyn Write) -> Result<(), String> {
     let cores = f64::from(device.describe().cores);
-    for offer in device.offers().into_iter().filter(|offer| offer.has_ceiling && offer.absent.is_empty()) {
+    let chosen = |offer: &Offer| options.paths.contains(&offer.path) && options.triples.contains(&offer.triple);
+    let wanted =
+        |offer: &Offer| offer.has_ceiling && offer.absent.is_empty() && (options.loops == Loops::All || chosen(offer));
+    for offer in device.offers().into_iter().filter(wanted) {
         for variant in device.ceiling_variants(&offer.path, offer.triple) {
             let spec = CeilingSpec { path: offer.path.clone(), triple: offer.triple, variant: variant.clone() };
             let told = device.ceiling(&spec).map_err(|e| e.to_string()).and_then(|mut ceiling| {
@@ -199,8 +217,8 @@ fn main() -> Result<(), String> {
     };
     writeln!(out, "kind,path,triple,extent,tile,recipe,median_us,tera_operations_per_s,of_library_or_stated,clock_mhz,difference_or_rate")
         .map_err(|e| e.to_string())?;
-    if options.loops {
-        loops(device.as_mut(), &mut out)?;
+    if options.loops != Loops::None {
+        loops(device.as_mut(), &options, &mut out)?;
     }
     products(device.as_mut(), &options, &mut out)
 }
