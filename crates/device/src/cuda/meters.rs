@@ -17,16 +17,18 @@ enum Quantity {
     Energy,
     Power,
     Clock,
+    Throttle,
 }
 
 impl Quantity {
-    const ALL: [Quantity; 3] = [Quantity::Energy, Quantity::Power, Quantity::Clock];
+    const ALL: [Quantity; 4] = [Quantity::Energy, Quantity::Power, Quantity::Clock, Quantity::Throttle];
 
     const fn name(self) -> &'static str {
         match self {
             Quantity::Energy => "board energy",
             Quantity::Power => "board power",
             Quantity::Clock => "multiprocessor clock",
+            Quantity::Throttle => "throttle reasons",
         }
     }
 
@@ -35,6 +37,7 @@ impl Quantity {
             Quantity::Energy => "J",
             Quantity::Power => "W",
             Quantity::Clock => "MHz",
+            Quantity::Throttle => "mask",
         }
     }
 
@@ -53,16 +56,22 @@ impl Quantity {
                 "the clock of the multiprocessors at the moment of reading (nvmlDeviceGetClockInfo); no average, and its \
                  update period is not documented"
             }
+            Quantity::Throttle => {
+                "why the clock of the multiprocessors is not higher at the moment of reading (nvmlDeviceGetCurrentClocksEventReasons), \
+                 a sum of 1 idle, 2 clocks set by an application, 4 software power cap, 8 hardware slowdown, 16 sync boost, \
+                 32 software thermal slowdown, 64 hardware thermal slowdown, 128 hardware power brake, 256 display clocks; 0 is none"
+            }
         }
     }
 
-    /// Millijoules, milliwatts or megahertz.
+    /// Millijoules, milliwatts, megahertz or the sum of reasons.
     fn read(self, nvml: &Nvml, index: u32) -> Result<u64, NvmlError> {
         let device = nvml.device_by_index(index)?;
         match self {
             Quantity::Energy => device.total_energy_consumption(),
             Quantity::Power => device.power_usage().map(u64::from),
             Quantity::Clock => device.clock_info(Clock::SM).map(u64::from),
+            Quantity::Throttle => device.current_throttle_reasons().map(|reasons| reasons.bits()),
         }
     }
 
@@ -71,7 +80,7 @@ impl Quantity {
         match self {
             Quantity::Energy => raw.saturating_sub(first) as f64 * 1e-3,
             Quantity::Power => raw as f64 * 1e-3,
-            Quantity::Clock => raw as f64,
+            Quantity::Clock | Quantity::Throttle => raw as f64,
         }
     }
 }
@@ -138,6 +147,7 @@ mod tests {
         assert_eq!(Quantity::Energy.value(12_500, 10_000), 2.5);
         assert_eq!(Quantity::Power.value(71_250, 70_000), 71.25);
         assert_eq!(Quantity::Clock.value(1980, 345), 1980.0);
+        assert_eq!(Quantity::Throttle.value(4, 1), 4.0);
     }
 
     #[test]
