@@ -1,8 +1,8 @@
 //! What do the rows and columns of a matrix sum to under several vectors at once, in double-double?
 
-use crate::double_double::{two_product, two_sum};
 use crate::random::{draw, stream};
 use crate::{Matrix, decode_row};
+use pulp::Simd;
 use rayon::prelude::*;
 
 /// How many ±1 vectors are taken at once.
@@ -20,14 +20,22 @@ pub(crate) struct Lanes {
 impl Lanes {
     const ZERO: Lanes = Lanes { high: [0.0; VECTORS], low: [0.0; VECTORS] };
 
-    /// self += x · factor.
+    /// self += x · factor: the product by its rounded value and what a fused multiply-add says it lacks, the sum by Knuth's six
+    /// additions. Written in whole registers, since the compiler makes scalars of a loop over the lanes.
     #[inline(always)]
-    fn add(&mut self, x: f64, factor: &Lanes) {
-        for i in 0..VECTORS {
-            let (product, lost) = two_product(x, factor.high[i]);
-            let (sum, cut) = two_sum(self.high[i], product);
-            self.high[i] = sum;
-            self.low[i] += (lost + cut) + x * factor.low[i];
+    fn add<S: Simd>(&mut self, simd: S, x: f64, factor: &Lanes) {
+        let x = simd.splat_f64s(x);
+        let (high, _) = S::as_mut_simd_f64s(&mut self.high);
+        let (low, _) = S::as_mut_simd_f64s(&mut self.low);
+        let ((more, _), (rest, _)) = (S::as_simd_f64s(&factor.high), S::as_simd_f64s(&factor.low));
+        for (((high, low), &more), &rest) in high.iter_mut().zip(low).zip(more).zip(rest) {
+            let product = simd.mul_f64s(x, more);
+            let lost = simd.mul_add_f64s(x, more, simd.neg_f64s(product));
+            let sum = simd.add_f64s(*high, product);
+            let part = simd.sub_f64s(sum, *high);
+            let cut = simd.add_f64s(simd.sub_f64s(*high, simd.sub_f64s(sum, part)), simd.sub_f64s(product, part));
+            *high = sum;
+            *low = simd.add_f64s(*low, simd.add_f64s(simd.add_f64s(lost, cut), simd.mul_f64s(x, rest)));
         }
     }
 }
@@ -57,13 +65,15 @@ struct RowSum<'t> {
     factors: &'t [Lanes],
 }
 
-impl pulp::NullaryFnOnce for RowSum<'_> {
+impl pulp::WithSimd for RowSum<'_> {
     type Output = Lanes;
 
     #[inline(always)]
-    fn call(self) -> Lanes {
+    fn with_simd<S: Simd>(self, simd: S) -> Lanes {
         let mut sum = Lanes::ZERO;
-        self.values.iter().zip(self.factors).for_each(|(&x, factor)| sum.add(x, factor));
+        for (&x, factor) in self.values.iter().zip(self.factors) {
+            sum.add(simd, x, factor);
+        }
         sum
     }
 }
@@ -88,12 +98,14 @@ struct ColumnStep<'t> {
     factor: &'t Lanes,
 }
 
-impl pulp::NullaryFnOnce for ColumnStep<'_> {
+impl pulp::WithSimd for ColumnStep<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call(self) {
-        self.sums.iter_mut().zip(self.values).for_each(|(sum, &x)| sum.add(x, self.factor));
+    fn with_simd<S: Simd>(self, simd: S) {
+        for (sum, &x) in self.sums.iter_mut().zip(self.values) {
+            sum.add(simd, x, self.factor);
+        }
     }
 }
 

@@ -81,9 +81,7 @@ impl Base<'_> {
         match fault {
             PlantedFault::Zeros => faulty.row_mut(row).fill(0),
             PlantedFault::DroppedStep => {
-                // A step whose factor is 0 adds nothing, and leaving it out is no fault.
-                let start = random::below(key, 10, k as u64) as usize;
-                let step = (0..k).map(|i| (start + i) % k).find(|&k| a[k] != 0.0).unwrap_or(start);
+                let step = dropped(a, key);
                 write(faulty, row, |column| value(column) - a[step] * self.b.value(step, column));
             }
             PlantedFault::SwappedElement => {
@@ -109,12 +107,27 @@ impl Base<'_> {
     }
 }
 
+/// The step that is left out, the first from a drawn one on. One whose factor is 0 adds nothing and leaving it out is no fault, one whose
+/// factor is nearly 0 hardly one, which a bound cannot tell from rounding: the factor is at least the root mean square of all, or else not 0.
+fn dropped(elements: &[f64], key: u64) -> usize {
+    let k = elements.len();
+    let start = random::below(key, 10, k as u64) as usize;
+    let typical = root_mean_square(elements);
+    let from = || (0..k).map(|i| (start + i) % k);
+    let large = from().find(|&k| elements[k] != 0.0 && elements[k].abs() >= typical);
+    large.or_else(|| from().find(|&k| elements[k] != 0.0)).unwrap_or(start)
+}
+
+fn root_mean_square(elements: &[f64]) -> f64 {
+    (elements.iter().map(|x| x * x).sum::<f64>() / elements.len() as f64).sqrt()
+}
+
 /// Two elements that change places, the first drawn. Equal ones that do are no fault and nearly equal ones hardly one, which a bound
 /// cannot tell from rounding: the second is the next that lies at least the root mean square of all away, or else is another.
 fn swapped(elements: &[f64], key: u64) -> Option<(usize, usize)> {
     let k = elements.len();
     let first = random::below(key, 11, k as u64) as usize;
-    let typical = (elements.iter().map(|x| x * x).sum::<f64>() / k as f64).sqrt();
+    let typical = root_mean_square(elements);
     let others = || (1..k).map(|i| (first + i) % k);
     let apart = |&other: &usize| (elements[other] - elements[first]).abs() >= typical;
     let second = others().find(|other| elements[*other] != elements[first] && apart(other));
@@ -269,14 +282,16 @@ mod tests {
     }
 
     #[test]
-    fn swapped_elements_lie_apart_where_the_row_lets_them() {
+    fn swapped_elements_lie_apart_and_dropped_steps_add_something_where_the_row_lets_them() {
         let row = Recipe::NearNormal.matrix(rigel_numerics::Format::Bf16, 5, Operand::A, 1, 512);
         let elements: Vec<f64> = (0..512).map(|k| row.value(0, k)).collect();
-        let typical = (elements.iter().map(|x| x * x).sum::<f64>() / 512.0).sqrt();
+        let typical = root_mean_square(&elements);
         for key in 0..200 {
             let (first, second) = swapped(&elements, key).unwrap();
             assert!((elements[first] - elements[second]).abs() >= typical, "{key}");
         }
+        assert!((0..200).all(|key| elements[dropped(&elements, key)].abs() >= typical));
+        assert_eq!(dropped(&[0.0, 0.0, 0.5, 0.0], 1), 2, "a step that adds nothing is no fault");
         assert_eq!(swapped(&[1.0; 9], 3), None, "equal elements that change places are no fault");
         let (first, second) = swapped(&[1.0, 1.0, 1.0, 1.125], 0).unwrap();
         assert!(first != second && first.max(second) == 3, "the nearest thing to a fault that there is");
