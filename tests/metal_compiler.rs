@@ -39,40 +39,72 @@ fn planted(folder: &Path, clang: &str, does: &str) -> PathBuf {
     program
 }
 
+/// A run whose compiler does this over the text, and what its row says.
+struct Case {
+    name: &'static str,
+    does: &'static str,
+    timeout: &'static str,
+    outcome: &'static str,
+    words: &'static str,
+}
+
 #[test]
 fn a_compiler_that_hangs_or_dies_is_a_row_and_the_run_goes_on() {
     let Some(clang) = clang() else { return };
-    let cases = [
-        ("hangs", "exec sleep 86399", "hung", "no sign of life for 20 s while compiling; killed"),
-        ("dies", "kill -SEGV $$", "refused-compile", "the compiler ended and refused nothing"),
-        ("takes its process along", "kill -ABRT $PPID; exec sleep 86399", "crashed", "while compiling"),
-    ];
-    for (name, does, outcome, words) in cases {
-        let dir = tempfile::tempdir().unwrap();
-        let out = dir.path().join("run");
-        let program = planted(dir.path(), clang, does);
-        let mut command = rigel();
-        command.env("RIGEL_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("metal-runs"));
-        command.env("RIGEL_CLANG", program).args(["run", "types", "throughput", "--device", "metal-sim"]);
-        let axes = ["triple=e5m2,e5m2->f32;f16,f16->f32", "path=matmul2d", "types-shape=9", "shape=64"];
-        for axis in axes {
-            command.args(["--axis", axis]);
-        }
-        let done = command.args(["--timeout", "20", "--out"]).arg(&out).output().unwrap();
-        assert!(done.status.success(), "{name}: {}", stderr(&done));
-        let cells = file(&out, "cells.csv");
-        let of = |triple: &str| cells.lines().filter(move |line| line.contains(triple)).collect::<Vec<_>>();
-        let hit = of("e5m2,e5m2->f32");
-        let is_told = |line: &&&str| line.contains(&format!(",{outcome},")) && line.contains(words);
-        assert!(hit.iter().any(|line| is_told(&line)), "{name}: {cells}");
-        assert!(of("f16,f16->f32").iter().all(|line| line.contains(",right,")), "{name}: {cells}");
-        assert!(of("f16,f16->f32").len() > 1, "{name}: {cells}");
-        rigel().arg("verify").arg(&out).assert().success();
-        // What hung is gone with the process that waited for it.
-        for seen in file(dir.path(), "seen").lines() {
-            let left = Path::new("/proc").join(seen).join("cmdline");
-            let left = std::fs::read_to_string(left).unwrap_or_default();
-            assert!(!cfg!(target_os = "linux") || !left.contains("86399"), "{name}: process {seen} is left");
-        }
+    // The first case leaves every other text of the run compiled, so the others may wait for a sign of life only briefly.
+    let dies = Case {
+        name: "dies",
+        does: "kill -SEGV $$",
+        timeout: "60",
+        outcome: "refused-compile",
+        words: "the compiler ended and refused nothing",
+    };
+    let hangs = Case {
+        name: "hangs",
+        does: "exec sleep 86399",
+        timeout: "5",
+        outcome: "hung",
+        words: "no sign of life for 5 s while compiling; killed",
+    };
+    let takes_along = Case {
+        name: "takes its process along",
+        does: "kill -ABRT $PPID; exec sleep 86399",
+        timeout: "5",
+        outcome: "crashed",
+        words: "while compiling",
+    };
+    leaves_a_row(clang, &dies);
+    std::thread::scope(|scope| {
+        scope.spawn(|| leaves_a_row(clang, &hangs));
+        scope.spawn(|| leaves_a_row(clang, &takes_along));
+    });
+}
+
+fn leaves_a_row(clang: &str, &Case { name, does, timeout, outcome, words }: &Case) {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("run");
+    let program = planted(dir.path(), clang, does);
+    let mut command = rigel();
+    command.env("RIGEL_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("metal-runs"));
+    command.env("RIGEL_CLANG", program).args(["run", "types", "throughput", "--device", "metal-sim"]);
+    let axes = ["triple=e5m2,e5m2->f32;f16,f16->f32", "path=matmul2d", "types-shape=9", "shape=64"];
+    for axis in axes {
+        command.args(["--axis", axis]);
+    }
+    let done = command.args(["--timeout", timeout, "--out"]).arg(&out).output().unwrap();
+    assert!(done.status.success(), "{name}: {}", stderr(&done));
+    let cells = file(&out, "cells.csv");
+    let of = |triple: &str| cells.lines().filter(move |line| line.contains(triple)).collect::<Vec<_>>();
+    let hit = of("e5m2,e5m2->f32");
+    let is_told = |line: &&&str| line.contains(&format!(",{outcome},")) && line.contains(words);
+    assert!(hit.iter().any(|line| is_told(&line)), "{name}: {cells}");
+    assert!(of("f16,f16->f32").iter().all(|line| line.contains(",right,")), "{name}: {cells}");
+    assert!(of("f16,f16->f32").len() > 1, "{name}: {cells}");
+    rigel().arg("verify").arg(&out).assert().success();
+    // What hung is gone with the process that waited for it.
+    for seen in file(dir.path(), "seen").lines() {
+        let left = Path::new("/proc").join(seen).join("cmdline");
+        let left = std::fs::read_to_string(left).unwrap_or_default();
+        assert!(!cfg!(target_os = "linux") || !left.contains("86399"), "{name}: process {seen} is left");
     }
 }
