@@ -5,7 +5,7 @@
 //! instructions that multiply, convert or go with that, with how often they stand in the text: evidence of what a path really issues, not of how
 //! often it runs.
 //!
-//!     cargo run --release -p rigel-device --example cuda_opcodes -- NVDISASM [sm_90] > opcodes.csv
+//!     cargo run --release -p rigel-device --example cuda_opcodes -- NVDISASM [sm_90 [chains]] > opcodes.csv
 
 use rigel_device::cuda::loops::{Variant, variants};
 use rigel_device::cuda::nvrtc;
@@ -30,11 +30,15 @@ const SHARED: usize = 232_448;
 
 fn main() -> Result<(), String> {
     let mut arguments = std::env::args().skip(1);
-    let nvdisasm = arguments.next().ok_or("usage: cuda_opcodes NVDISASM [sm_90]")?;
+    let nvdisasm = arguments.next().ok_or("usage: cuda_opcodes NVDISASM [sm_90 [chains]]")?;
     let number = arguments.next().unwrap_or_else(|| "sm_90".into());
     let target: u32 = number.trim_start_matches("sm_").parse().map_err(|e| format!("{number}: {e}"))?;
     let target = Target(target);
     println!("path,triple,kernel,architecture,opcode,count");
+    chains(target, &nvdisasm)?;
+    if arguments.next().as_deref() == Some("chains") {
+        return Ok(());
+    }
     for path in Path::ALL {
         for &triple in triples(path) {
             let product = tiles(path, triple)
@@ -50,17 +54,6 @@ fn main() -> Result<(), String> {
             }
         }
     }
-    // Why a loop of emulated products moves with the number of its chains.
-    for triple in ["e4m3,e4m3->f32", "e5m2,e5m2->f32"] {
-        let triple: Triple = triple.parse().map_err(|e| format!("{triple}: {e}"))?;
-        for chains in 4..=8 {
-            let source = Variant { chains, warps: 16 }.source(Path::MmaSync, triple)?;
-            let Ok(architecture) = source.targets.compiled_for(target) else { continue };
-            for (opcode, count) in opcodes(&source, &architecture, &nvdisasm)? {
-                println!("{},\"{triple}\",ceiling of {chains} chains,{architecture},{opcode},{count}", Path::MmaSync);
-            }
-        }
-    }
     for (path, columns) in Path::ALL.into_iter().flat_map(|path| [64, 128].map(|columns| (path, columns))) {
         for tile in attention::tiles(path, attention::TRIPLE, true) {
             let of = |tile| attention_source::fused(path, tile, columns).ok();
@@ -69,6 +62,21 @@ fn main() -> Result<(), String> {
             for (opcode, count) in opcodes(&source, &architecture, &nvdisasm)? {
                 let triple = attention::TRIPLE;
                 println!("{path},\"{triple}\",attention {tile} of {columns} columns,{architecture},{opcode},{count}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Why a loop of emulated products moves with the number of its chains.
+fn chains(target: Target, nvdisasm: &str) -> Result<(), String> {
+    for triple in ["e4m3,e4m3->f32", "e5m2,e5m2->f32"] {
+        let triple: Triple = triple.parse().map_err(|e| format!("{triple}: {e}"))?;
+        for chains in 4..=8 {
+            let source = Variant { chains, warps: 16 }.source(Path::MmaSync, triple)?;
+            let Ok(architecture) = source.targets.compiled_for(target) else { continue };
+            for (opcode, count) in opcodes(&source, &architecture, nvdisasm)? {
+                println!("{},\"{triple}\",ceiling of {chains} chains,{architecture},{opcode},{count}", Path::MmaSync);
             }
         }
     }

@@ -76,7 +76,6 @@ impl Base<'_> {
     }
 
     fn plant(&self, faulty: &mut Matrix, row: usize, a: &[f64], fault: PlantedFault, key: u64) {
-        let k = a.len();
         let value = |column| self.output.value(row, column);
         match fault {
             PlantedFault::Zeros => faulty.row_mut(row).fill(0),
