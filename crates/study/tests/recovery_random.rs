@@ -69,6 +69,20 @@ fn random_models_are_recovered_or_come_out_inexact() {
     assert!(exact >= 6, "only {exact} of 32 are recovered; not:\n{}", others.join("\n"));
 }
 
+/// A sum that rounds up or to odd leaves a trace of every unit that it swallows, and a last rounding to few bits hides how many
+/// came through: the tree shows where units are asked one by one.
+#[test]
+fn roundings_that_hide_how_many_units_survive_do_not_hide_the_tree() {
+    let triple: Triple = "tf32,tf32->f32".parse().expect("a triple");
+    let mut models = (0..50u64).filter_map(|n| draw_model(7_000_001 + (n << 32), triple));
+    let model = models.find(|model| (4..=32).contains(&model.k) && Planted::can_declare(model, model.k)).expect("one");
+    let mut unit = Planted::new(&model, (4, 4), model.k, Deviation::None).expect("a model that can be evaluated");
+    let effort = Effort { validation: 20_000, ..Effort::full(7_000_001) };
+    let recovery = recover(&mut unit, &effort).expect("a unit that answers");
+    let found = recovery.recovered.model().filter(|_| recovery.recovered.is_exact());
+    assert!(found.is_some_and(|found| same_function(found, &model, model.k, 1, 4_000)), "{model}\n{recovery}");
+}
+
 #[test]
 fn the_same_seed_gives_the_same_result_and_json_gives_it_back() {
     let effort = Effort { validation: 3_000, ..Effort::full(3) };

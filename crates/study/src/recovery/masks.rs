@@ -3,9 +3,15 @@
 //! FPRev's experiment (arXiv 2411.00442): one product is +M, another one −M, all others are a unit that M swallows. Units
 //! added before both have met are lost. Here nodes may be fused: a step that holds a mask loses its units too, or,
 //! where sums are exact, keeps them if the masks meet in it. c takes the part of a product like any other.
+//!
+//! All units are asked at once, and counted. That fails where a rounding up or to odd leaves a trace of every unit that it
+//! swallows, and where the output has too few bits to count. Then units are asked one by one: a unit alone has survived
+//! if and only if the output is the unit.
 
+use super::knobs::sums;
 use super::question::{Asker, Question};
 use super::scope::Scope;
+use super::shapes::with_each;
 use super::terms::{code, range};
 use rigel_device::unit::{UnitError, UnitSpec};
 use rigel_numerics::arithmetic::{CPlace, Join, JoinOrder, Node};
@@ -17,7 +23,7 @@ pub(super) enum Term {
     C,
 }
 
-/// Which terms are +M and −M, and how many units came out, one count for each pair of sizes.
+/// Which terms are +M and −M, and how many units came out, one count for each pair of sizes, and each way of asking.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Masked {
     pub up: Term,
@@ -29,6 +35,9 @@ pub(super) struct Masked {
 const POSITIONS: usize = 14;
 /// Ratios of M to the unit, as powers of two.
 const RATIOS: [i32; 3] = [26, 40, 56];
+/// Those at which units are asked one by one, and most such questions.
+const RATIOS_SINGLY: [i32; 2] = [40, 56];
+const MOST_SINGLY: usize = 3000;
 
 /// Masks every pair of some positions, and of c with each.
 ///
@@ -39,32 +48,83 @@ pub(super) fn masked(asker: &mut Asker<'_>, scope: &Scope, classes: &[Vec<usize>
     if spec.triple.is_integer() {
         return Ok(Vec::new());
     }
-    let positions = representatives(classes, spec.shape.k);
-    let mut pairs: Vec<(Term, Term)> = positions.iter().map(|&j| (Term::C, Term::Product(j))).collect();
-    for (n, &i) in positions.iter().enumerate() {
-        pairs.extend(positions[n + 1..].iter().map(|&j| (Term::Product(i), Term::Product(j))));
+    let k = spec.shape.k;
+    let pairs = pairs(&representatives(classes, k, POSITIONS));
+    let sizes_of = |ratios: &[i32]| ratios.iter().map(|&ratio| sizes(&spec, scope, ratio)).collect::<Vec<_>>();
+    let (together, alone) = (sizes_of(&RATIOS), sizes_of(&RATIOS_SINGLY));
+    let mut found = counted(asker, &spec, &pairs, &together)?;
+    if found.iter().flat_map(|m| &m.survivors).any(|n| n.is_none_or(|n| n > k)) {
+        let few = (2..POSITIONS).rev().find(|n| n * (n + 1) / 2 * k * alone.len() <= MOST_SINGLY).unwrap_or(2);
+        let pairs = self::pairs(&representatives(classes, k, few));
+        found.retain(|m| pairs.contains(&(m.up, m.down)));
+        for (m, singly) in found.iter_mut().zip(singly(asker, &spec, &pairs, &alone)?) {
+            m.survivors.extend(singly);
+        }
     }
-    let sizes = RATIOS.map(|ratio| sizes(&spec, scope, ratio));
-    let questions: Vec<Question> =
-        pairs.iter().flat_map(|&pair| sizes.map(|(mask, unit)| question(&spec, pair, mask, unit))).collect();
-    let answers = asker.ask(&questions)?;
-    let counts = answers.chunks(sizes.len());
+    Ok(found)
+}
+
+/// All units at once, for each pair and size; `None` at sizes at which as many units without masks are not counted right.
+fn counted(
+    asker: &mut Asker<'_>,
+    spec: &UnitSpec,
+    pairs: &[(Term, Term)],
+    sizes: &[(i32, i32)],
+) -> Result<Vec<Masked>, UnitError> {
+    let all: Vec<usize> = (0..spec.shape.k).collect();
+    let bare = sizes.iter().map(|&size| question(spec, &[], size, &all));
+    let masked = pairs.iter().flat_map(|pair| sizes.iter().map(|&size| question(spec, &[*pair], size, &all)));
+    let answers = asker.ask(&bare.chain(masked).collect::<Vec<_>>())?;
     let count = |d: u64, unit: i32| {
         let units = spec.triple.c.decode(d) / f64::from(unit).exp2();
         (0.0..=1e6).contains(&units).then_some(units.round() as usize)
     };
-    Ok(pairs
-        .iter()
-        .zip(counts)
-        .map(|(&(up, down), words)| {
-            let survivors = words.iter().zip(sizes).map(|(&d, (_, unit))| count(d, unit)).collect();
-            Masked { up, down, survivors }
-        })
-        .collect())
+    let (bare, masked) = answers.split_at(sizes.len());
+    let right: Vec<bool> = bare.iter().zip(sizes).map(|(&d, &(_, unit))| count(d, unit) == Some(all.len())).collect();
+    let survivors = |words: &[u64]| {
+        let of_size = words.iter().zip(sizes).zip(&right);
+        of_size.map(|((&d, &(_, unit)), &right)| count(d, unit).filter(|_| right)).collect()
+    };
+    let counts = pairs.iter().zip(masked.chunks(sizes.len()));
+    Ok(counts.map(|(&(up, down), words)| Masked { up, down, survivors: survivors(words) }).collect())
 }
 
-/// The first of every class, then the second ones, up to [`POSITIONS`]; ends of k always.
-fn representatives(classes: &[Vec<usize>], k: usize) -> Vec<usize> {
+/// Units one by one, for each pair and size; `None` at sizes at which a unit without masks does not come out.
+fn singly(
+    asker: &mut Asker<'_>,
+    spec: &UnitSpec,
+    pairs: &[(Term, Term)],
+    sizes: &[(i32, i32)],
+) -> Result<Vec<Vec<Option<usize>>>, UnitError> {
+    let k = spec.shape.k;
+    let mut survive = |masks: &[(Term, Term)], size: (i32, i32), units: &[usize]| -> Result<usize, UnitError> {
+        let questions: Vec<Question> = units.iter().map(|&u| question(spec, masks, size, &[u])).collect();
+        let unit = f64::from(size.1).exp2();
+        Ok(asker.ask(&questions)?.into_iter().filter(|&d| spec.triple.c.decode(d) == unit).count())
+    };
+    let all: Vec<usize> = (0..k).collect();
+    let mut found = vec![Vec::new(); pairs.len()];
+    for &size in sizes {
+        let right = survive(&[], size, &all)? == k;
+        for (&(up, down), found) in pairs.iter().zip(&mut found) {
+            let units: Vec<usize> = all.iter().copied().filter(|&u| ![up, down].contains(&Term::Product(u))).collect();
+            found.push(if right { Some(survive(&[(up, down)], size, &units)?) } else { None });
+        }
+    }
+    Ok(found)
+}
+
+/// c with every position, and every two positions.
+fn pairs(positions: &[usize]) -> Vec<(Term, Term)> {
+    let mut pairs: Vec<(Term, Term)> = positions.iter().map(|&j| (Term::C, Term::Product(j))).collect();
+    for (n, &i) in positions.iter().enumerate() {
+        pairs.extend(positions[n + 1..].iter().map(|&j| (Term::Product(i), Term::Product(j))));
+    }
+    pairs
+}
+
+/// The first of every class, then the second ones, so many at most; ends of k always.
+fn representatives(classes: &[Vec<usize>], k: usize, most: usize) -> Vec<usize> {
     let depth = classes.iter().map(Vec::len).max().unwrap_or(0);
     let by_depth = (0..depth).flat_map(|n| classes.iter().filter_map(move |class| class.get(n).copied()));
     let mut positions: Vec<usize> = [0, k - 1].into_iter().chain(by_depth).collect();
@@ -75,7 +135,7 @@ fn representatives(classes: &[Vec<usize>], k: usize) -> Vec<usize> {
             true
         }
     });
-    positions.truncate(POSITIONS);
+    positions.truncate(most);
     positions
 }
 
@@ -89,7 +149,8 @@ fn sizes(spec: &UnitSpec, scope: &Scope, ratio: i32) -> (i32, i32) {
     ((unit + ratio).min(most), unit)
 }
 
-fn question(spec: &UnitSpec, (up, down): (Term, Term), mask: i32, unit: i32) -> Question {
+/// Masks if any, and units at some positions; the other products are zero.
+fn question(spec: &UnitSpec, masks: &[(Term, Term)], (mask, unit): (i32, i32), units: &[usize]) -> Question {
     let t = spec.triple;
     let mut q = Question::zero(spec);
     let ((la, ta), (lb, tb)) = (range(t.a), range(t.b));
@@ -97,10 +158,10 @@ fn question(spec: &UnitSpec, (up, down): (Term, Term), mask: i32, unit: i32) -> 
         let ea = (exponent / 2).min((exponent - lb).min(ta)).max((exponent - tb).max(la));
         (code(t.a, sign, ea), code(t.b, 1, exponent - ea))
     };
-    for i in 0..spec.shape.k {
+    for &i in units {
         (q.a[i], q.b[i]) = factors(unit, 1);
     }
-    for (term, sign) in [(up, 1), (down, -1)] {
+    for (term, sign) in masks.iter().flat_map(|&(up, down)| [(up, 1), (down, -1)]) {
         match term {
             Term::Product(i) => (q.a[i], q.b[i]) = factors(mask, sign),
             Term::C => q.c = code(t.c, sign, mask),
@@ -116,8 +177,19 @@ struct Held {
     units: usize,
 }
 
-/// The units that survive in a node where masks swallow all that they meet.
-pub(super) fn survivors(node: &Node, k: usize, (up, down): (Term, Term), exact: bool) -> usize {
+/// What a sum does to units beside masks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Loss {
+    /// It aligns and cuts: units beside a mask are lost.
+    Beside,
+    /// It is exact and rounded: units are lost where a mask leaves it.
+    Leaving,
+    /// It is exact and unrounded, or wide enough for both.
+    Never,
+}
+
+/// The units that survive in a node, for what each of its sums does, in the order of [`super::knobs::sums`].
+fn survivors(node: &Node, k: usize, (up, down): (Term, Term), losses: &[Loss]) -> usize {
     let held = |term: Term| match (term == up, term == down, term) {
         (true, ..) => Held { masks: 1, units: 0 },
         (_, true, _) => Held { masks: -1, units: 0 },
@@ -125,41 +197,47 @@ pub(super) fn survivors(node: &Node, k: usize, (up, down): (Term, Term), exact: 
         _ => Held { masks: 0, units: 1 },
     };
     let indices: Vec<usize> = (0..k).collect();
-    walk(node, &indices, held(Term::C), &|i| held(Term::Product(i)), exact).units
+    walk(node, &indices, held(Term::C), &|i| held(Term::Product(i)), losses).units
 }
 
-fn add(terms: &[Held], exact: bool) -> Held {
+fn add(terms: &[Held], loss: Loss) -> Held {
     let masks: i32 = terms.iter().map(|t| t.masks).sum();
-    let lost = masks != 0 || !exact && terms.iter().any(|t| t.masks != 0);
+    let lost = match loss {
+        Loss::Beside => terms.iter().any(|t| t.masks != 0),
+        Loss::Leaving => masks != 0,
+        Loss::Never => false,
+    };
     Held { masks, units: if lost { 0 } else { terms.iter().map(|t| t.units).sum() } }
 }
 
-fn walk(node: &Node, indices: &[usize], c: Held, product: &impl Fn(usize) -> Held, exact: bool) -> Held {
+fn walk(node: &Node, indices: &[usize], c: Held, product: &impl Fn(usize) -> Held, losses: &[Loss]) -> Held {
     const NOTHING: Held = Held { masks: 0, units: 0 };
+    let (&own, inner) = losses.split_last().unwrap_or((&Loss::Beside, &[]));
     match node {
         Node::Step(step) => {
             let terms: Vec<Held> = indices.iter().map(|&i| product(i)).chain(step.c.then_some(c)).collect();
-            add(&terms, exact)
+            add(&terms, own)
         }
         Node::Chain(chain) => {
             let blocks = chain.split.divide(indices);
             let after = chain.late_c.as_ref().map(|late| late.after.min(blocks.len()));
+            let inner = if after.is_some() { inner } else { losses };
             let mut held = if after.is_some() { NOTHING } else { c };
             for (n, block) in blocks.iter().enumerate() {
                 if after == Some(n) {
-                    held = add(&[held, c], exact);
+                    held = add(&[held, c], own);
                 }
-                held = walk(&chain.each, block, held, product, exact);
+                held = walk(&chain.each, block, held, product, inner);
             }
-            if after == Some(blocks.len()) { add(&[held, c], exact) } else { held }
+            if after == Some(blocks.len()) { add(&[held, c], own) } else { held }
         }
         Node::Join(Join { split, each, order, .. }) => {
             let mut parts: Vec<Held> =
-                split.divide(indices).iter().map(|part| walk(each, part, NOTHING, product, exact)).collect();
+                split.divide(indices).iter().map(|part| walk(each, part, NOTHING, product, inner)).collect();
             let place = match order {
                 JoinOrder::Together { c: with } => {
                     parts.extend(with.then_some(c));
-                    return add(&parts, exact);
+                    return add(&parts, own);
                 }
                 JoinOrder::InTurn { c } | JoinOrder::Pairwise { c } => *c,
             };
@@ -170,29 +248,39 @@ fn walk(node: &Node, indices: &[usize], c: Held, product: &impl Fn(usize) -> Hel
             }
             while parts.len() > 1 {
                 parts = match order {
-                    JoinOrder::Pairwise { .. } => parts.chunks(2).map(|pair| add(pair, exact)).collect(),
+                    JoinOrder::Pairwise { .. } => parts.chunks(2).map(|pair| add(pair, own)).collect(),
                     _ => {
-                        let first = add(&parts[..2], exact);
+                        let first = add(&parts[..2], own);
                         std::iter::once(first).chain(parts[2..].iter().copied()).collect()
                     }
                 };
             }
             let joined = parts.first().copied().unwrap_or(NOTHING);
-            if place == CPlace::Last { add(&[joined, c], exact) } else { joined }
+            if place == CPlace::Last { add(&[joined, c], own) } else { joined }
         }
     }
 }
 
-/// How many of the masked pairs a node explains, at the sizes where it explains most.
-pub(super) fn explained(node: &Node, k: usize, masked: &[Masked]) -> usize {
+/// How many of the masked pairs a node explains, at the sizes and with the losses where it explains most. `closely`: every
+/// sum may lose in its own way.
+pub(super) fn explained(node: &Node, k: usize, masked: &[Masked], closely: bool) -> usize {
     let sizes = masked.first().map_or(0, |m| m.survivors.len());
     let mut most = 0;
-    for exact in [false, true] {
-        let predicted: Vec<usize> = masked.iter().map(|m| survivors(node, k, (m.up, m.down), exact)).collect();
+    for losses in losses(sums(&mut node.clone()).len(), closely) {
+        let predicted: Vec<usize> = masked.iter().map(|m| survivors(node, k, (m.up, m.down), &losses)).collect();
         for size in 0..sizes {
             let agrees = masked.iter().zip(&predicted).filter(|(m, p)| m.survivors[size] == Some(**p)).count();
             most = most.max(agrees);
         }
     }
     most
+}
+
+/// What so many sums may do to units.
+fn losses(count: usize, closely: bool) -> Vec<Vec<Loss>> {
+    const ALL: [Loss; 3] = [Loss::Beside, Loss::Leaving, Loss::Never];
+    if !closely || count > 3 {
+        return ALL[..2].iter().map(|&loss| vec![loss; count]).collect();
+    }
+    (0..count).fold(vec![Vec::new()], |all, _| with_each(&all, &ALL))
 }

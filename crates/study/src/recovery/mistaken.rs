@@ -16,6 +16,8 @@ pub(super) fn mistaken(model: &Model) -> Vec<Model> {
         return all;
     }
     forms(model, &mut all);
+    whole_forms(model, &mut all);
+    one_rounding(model, &mut all);
     flushes(model, &mut all);
     exponents(model, &mut all);
     grids(model, &mut all);
@@ -82,6 +84,44 @@ fn forms(model: &Model, all: &mut Vec<Model>) {
                 put(&mut other, x, Rounded::to(form.format, plain));
                 all.push(other);
             }
+        }
+    }
+}
+
+/// All rules of one rounding at once: what overflows tells of its direction, and what is tiny of both.
+fn whole_forms(model: &Model, all: &mut Vec<Model>) {
+    for place in places(model) {
+        let Some(form) = form_at(&mut model.clone(), place).map(|f| *f) else { continue };
+        for other in every_rule(form) {
+            let mut own = model.clone();
+            put(&mut own, place, other);
+            all.push(own);
+        }
+    }
+}
+
+/// A rounding with every combination of its rules.
+fn every_rule(form: Rounded) -> Vec<Rounded> {
+    let mut all = Vec::new();
+    for rounding in Rounding::ALL {
+        for overflow in OverflowTo::ALL {
+            for subnormals in Subnormals::ALL {
+                all.extend(Vanished::ALL.map(|vanished| Rounded { rounding, overflow, subnormals, vanished, ..form }));
+            }
+        }
+    }
+    all
+}
+
+/// What leaves the last sum and the last rounding are one: it has the bits of either, and any rules.
+fn one_rounding(model: &Model, all: &mut Vec<Model>) {
+    let last = Place::Sum(number_of_sums(model) - 1);
+    let (Some(store), Some(own)) = (model.store, form_at(&mut model.clone(), last).map(|f| *f)) else { return };
+    for form in [Rounded { format: own.format, ..store }, own] {
+        for form in every_rule(form) {
+            let mut other = Model { store: None, ..model.clone() };
+            put(&mut other, last, form);
+            all.push(other);
         }
     }
 }

@@ -6,7 +6,7 @@
 //! 1. `steadiness`: whether an output is a function of its row, its column and c at all;
 //! 2. `scope`, `swaps`, `precedence` and `masks`: at which sizes terms show, which products are added in one step, where it
 //!    looks for a NaN first, and in which order steps follow one another;
-//! 3. `pool`, `witnesses`, `tournament`, `fit`, `mistaken`, `coarseness`, `crossings`, `jointly` and `renewal`: ladders, edges,
+//! 3. `residues`, `pool`, `witnesses`, `tournament`, `fit`, `mistaken`, `coarseness`, `crossings`, `jointly` and `renewal`: ladders, edges,
 //!    zeros and specials, and the settings of all parameters that explain them;
 //! 4. `simpler`: of two trees that explain everything the one of fewer parts; `hints`, `directed`, `rivals` and `nudges`:
 //!    questions at the sizes and distances where the parameters of a model show, inputs on which models that differ in one parameter, in coupled ones or in their tree part from it, and the class of
@@ -40,6 +40,7 @@ mod precedence;
 mod question;
 mod relatives;
 mod renewal;
+mod residues;
 mod rivals;
 mod scope;
 mod settings;
@@ -63,11 +64,12 @@ pub use steadiness::{Dependence, Unsteady};
 
 use fit::{Fit, Fitter};
 use pool::pooled;
+use residues::are_coarse;
 use rigel_device::unit::{Unit, UnitSpec};
 use rigel_numerics::Format;
 use rigel_numerics::arithmetic::{Evaluator, Model, NanRule, Node, ScaledPart, Scales};
 use rivals::{eliminate, eliminate_thoroughly, undetermined};
-use shapes::{Kind, begun};
+use shapes::{Kind, Shape, begun};
 use simpler::simpler;
 use tournament::Tournament;
 use validate::{Extent, at_its_places, validate};
@@ -104,6 +106,13 @@ const NEAR: u64 = 10;
 const NEAR_ENOUGH: u64 = 100;
 /// Trees of steps, at most.
 const OTHER_TREES: usize = 200;
+/// Searches among the trees that explain the masked pairs best, before all trees are tried; such a tree explains this part
+/// of all pairs at least, and lacks this part of what the best one explains at most.
+const AMONG_LEADING: usize = 2;
+const LEADING: (usize, usize) = (9, 10);
+const BEHIND: usize = 20;
+/// Questions of the pool that are asked again for what is left where outputs are coarse.
+const FINER: usize = 300;
 /// Tiles that may be asked before the last validation.
 const TILES: u64 = 4_800;
 /// Counterexamples of a validation that join the observations, with their relatives.
@@ -164,12 +173,21 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
             shapes.push(shape);
         }
     }
+    let leading = leading(&shapes, masked.len());
 
     asker.enter(Stage::Parameters);
     // A tile holds few questions where it has few rows or columns.
     let most = 500 * spec.shape.m.min(spec.shape.n).max(2);
     let questions = (0..effort.questions.min(most)).map(|i| pooled(spec, &scope, effort.seed, i)).collect();
-    let mut witnesses = Witnesses::new(spec.triple, k, asker.observe(questions)?);
+    let observed = asker.observe(questions)?;
+    let finer = if are_coarse(spec.triple, observed.iter().map(|o| o.d)) {
+        let many = observed.iter().filter(|o| o.question.a.iter().filter(|&&code| code != 0).count() > 1);
+        residues::residues(asker, many.take(FINER).cloned().collect())?
+    } else {
+        Vec::new()
+    };
+    let mut witnesses = Witnesses::new(spec.triple, k, observed);
+    witnesses.extend(finer);
     witnesses.extend(scanned);
     witnesses.close_pool();
     let nan = nan_word(asker, spec)?;
@@ -182,6 +200,7 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
     let mut set_aside: Vec<Model> = Vec::new();
     let mut attempt = 0;
     let part = (effort.evaluations / PART).max(LEAST);
+    let mut searches = 0;
     let why = loop {
         let left = effort.evaluations.saturating_sub(witnesses.spent());
         let seed = effort.seed ^ attempt << 32;
@@ -194,16 +213,18 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
             // No attempt may spend what later ones need: more answers help more than a longer search does.
             let stands = best.take().map(|model| Fit { penalty: witnesses.unexplained(&model).len() as u64, model });
             let mut fits: Vec<Fit> = Vec::new();
+            let shapes = if searches < AMONG_LEADING { &shapes[..leading] } else { &shapes };
             if let Some(fit) = stands {
                 let near = fit.penalty < witnesses.len() as u64 / NEAR;
                 let most = if near { part / 2 } else { part / 6 };
-                let mut search = Fitter::new(k, &mut witnesses, &shapes, most.min(left), seed);
+                let mut search = Fitter::new(k, &mut witnesses, shapes, most.min(left), seed);
                 search.others = tournament.ends().to_vec();
                 fits.push(search.refit(&fit.model));
                 fits.push(fit);
             }
             if fits.iter().all(|fit| fit.penalty > witnesses.len() as u64 / NEAR_ENOUGH) {
-                let mut search = Fitter::new(k, &mut witnesses, &shapes, part.min(left), seed);
+                searches += 1;
+                let mut search = Fitter::new(k, &mut witnesses, shapes, part.min(left), seed);
                 fits.extend(tournament.winner(&mut search));
             }
             let fit = fits.into_iter().min_by_key(|fit| fit.penalty);
@@ -282,6 +303,16 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
             beyond: vec!["no tree of steps could be evaluated".to_owned()],
         }),
     }
+}
+
+/// How many of the trees, the best first, explain nearly all masked pairs that the best one explains; all where that one
+/// explains too few.
+fn leading(shapes: &[Shape], masked: usize) -> usize {
+    let best = shapes.first().map_or(0, |shape| shape.explained);
+    if best == 0 || best * LEADING.1 < masked * LEADING.0 {
+        return shapes.len();
+    }
+    shapes.iter().take_while(|shape| shape.explained + best / BEHIND >= best).count()
 }
 
 /// Fresh for every attempt: a model is never validated on what it was fitted to.

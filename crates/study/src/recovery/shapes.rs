@@ -41,13 +41,20 @@ pub(super) fn kinds(count: usize, scaled: bool) -> Vec<(Vec<Kind>, Option<Scaled
     let kind = |exact, rounded| Kind { exact, rounded };
     let last = [kind(true, true), kind(false, true)];
     let first = [last[0], last[1], kind(true, false), kind(false, false)];
-    let plain: Vec<Vec<Kind>> = match count {
-        1 => last.map(|last| vec![last]).to_vec(),
-        2 => first.iter().flat_map(|&first| last.map(|last| vec![first, last])).collect(),
-        _ => last.map(|last| vec![last; count]).to_vec(),
+    // Of more than three sums all kinds would be too many.
+    let plain: Vec<Vec<Kind>> = if count > 3 {
+        last.map(|last| vec![last; count]).to_vec()
+    } else {
+        let before = (1..count).fold(vec![Vec::new()], |all, _| with_each(&all, &first));
+        with_each(&before, &last)
     };
     let parts = if scaled { vec![Some(ScaledPart::Products), Some(ScaledPart::Sums)] } else { vec![None] };
     plain.into_iter().flat_map(|kinds| parts.iter().map(move |&part| (kinds.clone(), part))).collect()
+}
+
+/// Every list with every item behind it.
+pub(super) fn with_each<T: Copy>(lists: &[Vec<T>], items: &[T]) -> Vec<Vec<T>> {
+    lists.iter().flat_map(|list| items.iter().map(move |&item| [list.as_slice(), &[item]].concat())).collect()
 }
 
 /// Trees that are compared with all masked pairs.
@@ -66,15 +73,15 @@ pub(super) fn shapes(triple: Triple, k: usize, exchanges: &Exchanges, masked: &[
     }
     // A first look at some of the pairs, then all pairs for the best.
     let some: Vec<Masked> = masked.iter().step_by(4).cloned().collect();
-    let ranked = |bodies: Vec<Node>, masked: &[Masked]| {
-        let explains = |body: Node| Shape { explained: explained(&body, k, masked), body };
+    let ranked = |bodies: Vec<Node>, masked: &[Masked], closely: bool| {
+        let explains = |body: Node| Shape { explained: explained(&body, k, masked, closely), body };
         let mut shapes: Vec<Shape> = bodies.into_iter().map(explains).collect();
         shapes.sort_by_key(|s| (std::cmp::Reverse(s.explained), size(&s.body)));
         shapes
     };
-    let mut shapes = ranked(bodies, &some);
+    let mut shapes = ranked(bodies, &some, false);
     shapes.truncate(LOOKED_AT);
-    let mut shapes = ranked(shapes.into_iter().map(|s| s.body).collect(), masked);
+    let mut shapes = ranked(shapes.into_iter().map(|s| s.body).collect(), masked, true);
     if triple.is_integer() {
         // Integer steps are exact; which of them there are shows in overflow alone.
         shapes.truncate(24);

@@ -6,6 +6,7 @@
 
 use super::dice::Dice;
 use super::question::{Asker, Question};
+use super::residues;
 use super::scope::{Scope, halves};
 use super::terms::{code, range};
 use rigel_device::unit::{UnitError, UnitSpec};
@@ -35,6 +36,8 @@ impl Exchanges {
 /// Rows on which a pair is exchanged before it counts as exchangeable: so many, or as few as keep questions few where k is long.
 const ROWS: usize = 192;
 const FEWEST_ROWS: usize = 24;
+/// Binary orders between the least product and the largest one of formats of a narrow range.
+const NARROW: i32 = 20;
 /// Most questions.
 const MOST: usize = 4000;
 /// Further rows on which classes are tried again.
@@ -49,8 +52,13 @@ pub(super) fn exchanges(asker: &mut Asker<'_>, scope: &Scope, seed: u64) -> Resu
     // Few questions fit a tile of few rows or columns.
     let most = MOST.min(2400 * spec.shape.m.min(spec.shape.n));
     let enough = (most / spec.shape.k).clamp(FEWEST_ROWS, ROWS);
-    let rows: Vec<Question> = (0..enough).map(|i| row(&spec, scope, seed, i)).collect();
-    let plain = asker.ask(&rows)?;
+    let mut seen = asker.observe((0..enough).map(|i| row(&spec, scope, seed, i)).collect())?;
+    if residues::are_coarse(spec.triple, seen.iter().map(|o| o.d)) {
+        let (kept, finer): (Vec<_>, Vec<_>) = seen.into_iter().enumerate().partition(|(i, _)| i % 4 == 3);
+        seen = residues::residues(asker, finer.into_iter().map(|(_, o)| o).collect())?;
+        seen.extend(kept.into_iter().map(|(_, o)| o));
+    }
+    let (rows, plain): (Vec<Question>, Vec<u64>) = seen.into_iter().map(|o| (o.question, o.d)).unzip();
     let mut found = Exchanges { classes: Vec::new(), open: (0..spec.shape.k).collect(), apart: HashSet::new() };
     let mut telling: Vec<usize> = Vec::new();
     let mut asked = 0;
@@ -183,9 +191,16 @@ fn row(spec: &UnitSpec, scope: &Scope, seed: u64, index: usize) -> Question {
         let negative = dice.one_in(2) && !one_sign;
         code(format, if negative { -significand } else { significand }, exponent.clamp(least, most) - bits)
     };
+    // Sums of products of a narrow range lose a bit only where most are the largest, and few the least.
+    let ends = index % 4 == 2 && ta + tb - la - lb <= NARROW;
     for i in 0..spec.shape.k {
-        question.a[i] = element(t.a, of_a, ta - 1, la);
-        question.b[i] = element(t.b, of_b.clamp(lb, tb), tb - 1, lb);
+        let (of_a, of_b) = match (ends, index * 7 + i * 5 % 11) {
+            (true, n) if n % 3 == 0 => (la, lb),
+            (true, _) => (ta, tb),
+            (false, _) => (of_a, of_b),
+        };
+        question.a[i] = element(t.a, of_a, if ends { ta } else { ta - 1 }, la);
+        question.b[i] = element(t.b, of_b.clamp(lb, tb), if ends { tb } else { tb - 1 }, lb);
     }
     let above = dice.between(0, 9) * [0, 0, 1, 1, 2, 3, 5][dice.below(7)];
     let bits = t.c.precision() as i32 - 1;
@@ -196,7 +211,7 @@ fn row(spec: &UnitSpec, scope: &Scope, seed: u64, index: usize) -> Question {
         1 => code(t.c, significand, exponent - bits),
         _ => code(t.c, -significand, exponent - bits),
     };
-    if matches!(index % 8, 2 | 5 | 7) {
+    if matches!(index % 8, 2 | 5 | 7) && !ends {
         // Where large sums cancel, what was cut from each of them is left.
         let distribution = if dice.one_in(4) { Distribution::Ladder } else { Distribution::Cancellation };
         let inputs = distribution.unscaled(t, spec.shape.k, dice.word(), index as u64);
