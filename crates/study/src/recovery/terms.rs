@@ -37,6 +37,8 @@ pub(super) enum Fill {
     Few,
     /// Random.
     Any,
+    /// Of a product: a short number but for what the last bit of a factor adds, far below. Alone it is any number.
+    Near,
 }
 
 /// Makes the terms of questions.
@@ -52,7 +54,9 @@ impl<'s> Maker<'s> {
     }
 
     pub(super) fn fill(&mut self) -> Fill {
-        [Fill::One, Fill::Two, Fill::Three, Fill::Few, Fill::Ones, Fill::Any, Fill::Any, Fill::Two][self.dice.below(8)]
+        const ALL: [Fill; 9] =
+            [Fill::One, Fill::Two, Fill::Three, Fill::Few, Fill::Ones, Fill::Any, Fill::Any, Fill::Two, Fill::Near];
+        ALL[self.dice.below(ALL.len())]
     }
 
     /// A code of exponent `exponent`, as far as the format reaches.
@@ -66,7 +70,7 @@ impl<'s> Maker<'s> {
             Fill::Two | Fill::Three => 0,
             Fill::Ones => ((1u64 << bits) - 1) & !((1 << self.dice.below(bits as usize + 1)) - 1),
             Fill::Few => random & !((1u64 << self.dice.below(bits as usize + 1)) - 1),
-            Fill::Any => random,
+            Fill::Any | Fill::Near => random,
         };
         let significand = i128::from(fraction | 1 << bits);
         code(format, if negative { -significand } else { significand }, exponent - bits)
@@ -84,7 +88,22 @@ impl<'s> Maker<'s> {
             _ => (middle + self.dice.between(-2, 2)).clamp(least.min(most), most.max(least)),
         };
         let (sa, sb) = (self.dice.one_in(2), self.dice.one_in(2));
+        if matches!(fill, Fill::Near) {
+            let b = self.value(t.b, exponent - ea, fill, sb);
+            return (self.completing(b, exponent, sa), b);
+        }
         (self.value(t.a, ea, fill, sa), self.value(t.b, exponent - ea, fill, sb))
+    }
+
+    /// The a whose product with a b lies just above or just below a number of few bits: bits that an alignment keeps between the
+    /// last bit of a sum and its own last one show there, and hardly ever else, where a rounding looks at all that is lost.
+    fn completing(&mut self, b: u64, exponent: i32, negative: bool) -> u64 {
+        let t = self.spec.triple;
+        let bits = self.dice.below(8) as i32;
+        let short = f64::from((1 << bits) + self.dice.below(1 << bits) as i32) * f64::from(exponent - bits).exp2();
+        let toward = if self.dice.one_in(2) { Rounding::Up } else { Rounding::Down };
+        let a = t.a.encode((short / t.b.decode(b).abs()).abs(), toward, Overflow::Saturate);
+        if negative { self.negated(t.a, a) } else { a }
     }
 
     /// Factors of given exponents, as far as the formats reach.
