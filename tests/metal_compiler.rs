@@ -62,14 +62,14 @@ fn a_compiler_that_hangs_or_dies_is_a_row_and_the_run_goes_on() {
     let hangs = Case {
         name: "hangs",
         does: "exec sleep 86399",
-        timeout: "5",
+        timeout: "15",
         outcome: "hung",
-        words: "no sign of life for 5 s while compiling; killed",
+        words: "no sign of life for 15 s while compiling; killed",
     };
     let takes_along = Case {
         name: "takes its process along",
         does: "kill -ABRT $PPID; exec sleep 86399",
-        timeout: "5",
+        timeout: "15",
         outcome: "crashed",
         words: "while compiling",
     };

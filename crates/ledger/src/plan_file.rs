@@ -327,7 +327,7 @@ fn throughput(root: &Section<'_>, base: Option<&ThroughputAxes>) -> Result<Throu
             "warm" => Ok(CacheState::Warm),
             "cold" => Ok(CacheState::Cold),
             "replayed" => Ok(CacheState::Replayed),
-            _ => Err("warm, cold".to_owned()),
+            _ => Err("warm, cold, replayed".to_owned()),
         })?,
         ceilings: s.flag("ceilings", base.map(|b| b.ceilings))?,
     })

@@ -81,7 +81,7 @@ fn every_mistake_is_told_where_it_is() {
         ("shapes = [\"8x8x8\"]", "shapes = \"8x8x8\"", "`types.shapes` is \"8x8x8\""),
         ("recipes = [\"near-normal\"]", "recipes = [\"zeros\"]", "at least one recipe besides zeros and constant"),
         ("recipes = [\"near-normal\"]", "recipes = [\"random\"]", "uniform, near-normal, constant"),
-        ("caches = [\"warm\"]", "caches = [\"none\"]", "warm, cold"),
+        ("caches = [\"warm\"]", "caches = [\"none\"]", "warm, cold, replayed"),
         ("ceilings = true", "ceilings = 1", "`throughput.ceilings` is 1; allowed: true or false"),
         ("probes = [\"types\", \"throughput\"]", "probes = []", "at least one of: types, throughput, clocks, dispatch"),
         ("\"types\", \"throughput\"]", "\"types\", \"alignments\"]", "power, attention, alignment, versions"),

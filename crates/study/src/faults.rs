@@ -80,11 +80,12 @@ impl Base<'_> {
         match fault {
             PlantedFault::Zeros => faulty.row_mut(row).fill(0),
             PlantedFault::DroppedStep => {
-                let step = dropped(a, key);
+                let step = dropped(a, key, self.output.format.is_integer());
                 write(faulty, row, |column| value(column) - a[step] * self.b.value(step, column));
             }
             PlantedFault::SwappedElement => {
-                let Some((first, second)) = swapped(a, key) else { return };
+                let exact = self.output.format.is_integer();
+                let Some((first, second)) = swapped(a, key, exact) else { return };
                 write(faulty, row, |column| {
                     let change = self.b.value(first, column) - self.b.value(second, column);
                     value(column) + (a[second] - a[first]) * change
@@ -106,31 +107,34 @@ impl Base<'_> {
     }
 }
 
-/// The step that is left out, the first from a drawn one on. One whose factor is 0 adds nothing and leaving it out is no fault, one whose
-/// factor is nearly 0 hardly one, which a bound cannot tell from rounding: the factor is at least the root mean square of all, or else not 0.
-fn dropped(elements: &[f64], key: u64) -> usize {
+/// The step that is left out, the first from a drawn one on. One whose factor is 0 adds nothing and leaving it out is no fault. Its factor
+/// is no less than the median of those that are not 0: a proof with an easier step would say that a gate sees what it mostly does
+/// not, one with a harder step asks of a bound what no bound gives. Integers are exact, so that any step shows.
+fn dropped(elements: &[f64], key: u64, exact: bool) -> usize {
     let k = elements.len();
     let start = random::below(key, 10, k as u64) as usize;
-    let typical = root_mean_square(elements);
-    let from = || (0..k).map(|i| (start + i) % k);
-    let large = from().find(|&k| elements[k] != 0.0 && elements[k].abs() >= typical);
-    large.or_else(|| from().find(|&k| elements[k] != 0.0)).unwrap_or(start)
+    let typical = if exact { 0.0 } else { median_size(elements.iter().copied()) };
+    let mut from = (0..k).map(|i| (start + i) % k);
+    from.find(|&k| elements[k] != 0.0 && elements[k].abs() >= typical).unwrap_or(start)
 }
 
-fn root_mean_square(elements: &[f64]) -> f64 {
-    (elements.iter().map(|x| x * x).sum::<f64>() / elements.len() as f64).sqrt()
+/// The median of the sizes that are not 0, the upper of two; 0 where there is none.
+fn median_size(values: impl Iterator<Item = f64>) -> f64 {
+    let mut sizes: Vec<f64> = values.map(f64::abs).filter(|&size| size > 0.0).collect();
+    sizes.sort_by(f64::total_cmp);
+    sizes.get(sizes.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Two elements that change places, the first drawn. Equal ones that do are no fault and nearly equal ones hardly one, which a bound
-/// cannot tell from rounding: the second is the next that lies at least the root mean square of all away, or else is another.
-fn swapped(elements: &[f64], key: u64) -> Option<(usize, usize)> {
+/// Two elements that change places, the first drawn, the second the next whose distance from it is no less than the median
+/// of those of all that differ from it. Equal elements that change places are no fault.
+fn swapped(elements: &[f64], key: u64, exact: bool) -> Option<(usize, usize)> {
     let k = elements.len();
     let first = random::below(key, 11, k as u64) as usize;
-    let typical = root_mean_square(elements);
-    let others = || (1..k).map(|i| (first + i) % k);
-    let apart = |&other: &usize| (elements[other] - elements[first]).abs() >= typical;
-    let second = others().find(|other| elements[*other] != elements[first] && apart(other));
-    Some((first, second.or_else(|| others().find(|&other| elements[other] != elements[first]))?))
+    let distance = |other: usize| elements[other] - elements[first];
+    let typical = if exact { 0.0 } else { median_size((0..k).map(distance)) };
+    let mut others = (1..k).map(|i| (first + i) % k);
+    let second = others.find(|&other| distance(other) != 0.0 && distance(other).abs() >= typical)?;
+    Some((first, second))
 }
 
 /// Writes a row, rounded to the output's format; integers modulo their width.
@@ -182,7 +186,7 @@ pub fn attention_trials(
                 PlantedFault::DroppedStep if shape.k > 1 => attention.head(row).without_heaviest(&query, line),
                 PlantedFault::SwappedElement if shape.n > 1 => {
                     let mut changed = query.clone();
-                    swapped(&query, key).into_iter().for_each(|(first, second)| changed.swap(first, second));
+                    swapped(&query, key, false).into_iter().for_each(|(first, second)| changed.swap(first, second));
                     attention.head(row).line(triple, shape, &changed).sums
                 }
                 _ => return None,
@@ -281,19 +285,36 @@ mod tests {
     }
 
     #[test]
-    fn swapped_elements_lie_apart_and_dropped_steps_add_something_where_the_row_lets_them() {
+    fn planted_steps_and_swaps_are_no_easier_than_half_of_all() {
         let row = Recipe::NearNormal.matrix(rigel_numerics::Format::Bf16, 5, Operand::A, 1, 512);
         let elements: Vec<f64> = (0..512).map(|k| row.value(0, k)).collect();
-        let typical = root_mean_square(&elements);
+        let below = |limit: f64, sizes: &[f64]| sizes.iter().filter(|&&size| size > 0.0 && size < limit).count();
+        let sizes: Vec<f64> = elements.iter().map(|x| x.abs()).collect();
+        let least = (0..400).map(|key| sizes[dropped(&elements, key, false)]).fold(f64::INFINITY, f64::min);
+        let harder = below(least, &sizes);
+        assert!(
+            (200..=256).contains(&harder),
+            "{harder} of 512 steps are harder to see than the hardest that is planted"
+        );
         for key in 0..200 {
-            let (first, second) = swapped(&elements, key).unwrap();
-            assert!((elements[first] - elements[second]).abs() >= typical, "{key}");
+            let (first, second) = swapped(&elements, key, false).unwrap();
+            let distances: Vec<f64> = elements.iter().map(|x| (x - elements[first]).abs()).collect();
+            assert!(below(distances[second], &distances) >= 240, "{key}");
         }
-        assert!((0..200).all(|key| elements[dropped(&elements, key)].abs() >= typical));
-        assert_eq!(dropped(&[0.0, 0.0, 0.5, 0.0], 1), 2, "a step that adds nothing is no fault");
-        assert_eq!(swapped(&[1.0; 9], 3), None, "equal elements that change places are no fault");
-        let (first, second) = swapped(&[1.0, 1.0, 1.0, 1.125], 0).unwrap();
+        assert!((0..400).any(|key| sizes[dropped(&elements, key, true)] < least), "exact sums show any step");
+        assert_eq!(dropped(&[0.0, 0.0, 0.5, 0.0], 1, false), 2, "a step that adds nothing is no fault");
+        assert_eq!(swapped(&[1.0; 9], 3, false), None, "equal elements that change places are no fault");
+        let (first, second) = swapped(&[1.0, 1.0, 1.0, 1.125], 0, false).unwrap();
         assert!(first != second && first.max(second) == 3, "the nearest thing to a fault that there is");
+    }
+
+    /// One step of 2^20 among 4095 of 1: a bound that grows with the whole sum cannot see one of those, and the proof must say so.
+    #[test]
+    fn a_gate_that_sees_the_largest_step_alone_fails_its_proof() {
+        let mut elements = vec![1.0; 4096];
+        elements[7] = 1_048_576.0;
+        let easy = (0..200).filter(|&key| elements[dropped(&elements, key, false)] != 1.0).count();
+        assert!(easy <= 2, "{easy} of 200 proofs are by the one step that any bound sees");
     }
 
     #[test]

@@ -227,8 +227,7 @@ impl<W: Write> Worker<'_, W> {
 
     /// Chooses the fastest launch tile whose product counts, then climbs with it.
     ///
-    /// Each is timed by itself, after its gate. In turns, tiles share what the board may draw: one that asks for more than it gets
-    /// alone looks fast among others, and is slow in the block (8192³ by `wgmma`: 0.89 of the library in place of 0.97).
+    /// Each is timed by itself, after its gate: in turns, all tiles would be held at once and share what a board may draw.
     fn pilot(&mut self, device: &mut dyn Device, cell: &Identity) -> Result<(), Lost> {
         let mut gatekeeper = self.gatekeeper();
         let tiles = launch_tiles(device, cell);

@@ -364,8 +364,8 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> Gemm for C
         if grown.is_ok() {
             for _ in 0..repetitions {
                 let (a, b) = match cache {
-                    Cache::Warm | Cache::Replayed => operands.current(),
                     Cache::Cold => operands.advance(),
+                    _ => operands.current(),
                 };
                 let start = Instant::now();
                 // SAFETY: `bind` checked the extents, `load` made the memory for them.

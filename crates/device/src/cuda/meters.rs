@@ -57,7 +57,7 @@ impl Quantity {
                  update period is not documented"
             }
             Quantity::Throttle => {
-                "why the clock of the multiprocessors is not higher at the moment of reading (nvmlDeviceGetCurrentClocksEventReasons), \
+                "why the clock of the multiprocessors is not higher at the moment of reading (nvmlDeviceGetCurrentClocksThrottleReasons), \
                  a sum of 1 idle, 2 clocks set by an application, 4 software power cap, 8 hardware slowdown, 16 sync boost, \
                  32 software thermal slowdown, 64 hardware thermal slowdown, 128 hardware power brake, 256 display clocks; 0 is none"
             }
@@ -71,7 +71,7 @@ impl Quantity {
             Quantity::Energy => device.total_energy_consumption(),
             Quantity::Power => device.power_usage().map(u64::from),
             Quantity::Clock => device.clock_info(Clock::SM).map(u64::from),
-            Quantity::Throttle => device.current_throttle_reasons().map(|reasons| reasons.bits()),
+            Quantity::Throttle => device.current_throttle_reasons_strict().map(|reasons| reasons.bits()),
         }
     }
 

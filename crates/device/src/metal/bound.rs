@@ -97,6 +97,9 @@ impl<G: Gpu> Bound<G> {
     /// Nothing was bound, or what the device reports.
     pub fn run(&mut self, repetitions: usize, cache: Cache, chain: Chain<'_>) -> Result<Vec<Sample>, Fault> {
         self.bound()?;
+        if cache == Cache::Replayed {
+            return Err(Fault::Failed("no chain of launches is recorded by this backend".into()));
+        }
         if cache == Cache::Cold {
             self.widen()?;
             // Operands rotate between repetitions, so one launch is timed and the queue's time is in it.

@@ -222,7 +222,11 @@ impl Gemm for SimGemm {
         if self.bound.is_none() {
             return Err(unbound());
         }
-        let factor = if cache == Cache::Cold { self.planted.cold_factor } else { 1.0 };
+        let factor = match cache {
+            Cache::Warm => 1.0,
+            Cache::Cold => self.planted.cold_factor,
+            Cache::Replayed => return Err(Fault::Failed("no chain of launches is recorded by this backend".into())),
+        };
         let mut samples = Vec::new();
         let mut wrong = None;
         for _ in 0..repetitions {

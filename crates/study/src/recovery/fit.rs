@@ -8,7 +8,7 @@
 use super::crossings::crossed;
 use super::dice::Dice;
 use super::knobs::{Knob, knobs, pairs};
-use super::mistaken::mistaken;
+use super::mistaken::{mistaken, ruled_otherwise};
 use super::settings::{Fineness, settings};
 use super::shapes::{Shape, reshaped};
 use super::witnesses::{Set, Witnesses};
@@ -132,6 +132,10 @@ impl<'w> Fitter<'w> {
             if self.turn(fit, knob, set, Fineness::Ladder) {
                 return true;
             }
+        }
+        let others = ruled_otherwise(&fit.model);
+        if self.choose(fit, others, set) {
+            return true;
         }
         // Many settings are worth the effort when few observations are left to be explained.
         if set.wrong <= DETOURED && self.sweep(fit, set, false, Fineness::All) {

@@ -35,9 +35,11 @@ pub(super) struct Masked {
 const POSITIONS: usize = 14;
 /// Ratios of M to the unit, as powers of two.
 const RATIOS: [i32; 3] = [26, 40, 56];
-/// Those at which units are asked one by one, and most such questions.
+/// Those at which units are asked one by one, and about how many such questions are asked where k is not very long.
 const RATIOS_SINGLY: [i32; 2] = [40, 56];
 const MOST_SINGLY: usize = 3000;
+/// Sizes at which less than this part of the pairs says anything are left out.
+const FEWEST: usize = 10;
 
 /// Masks every pair of some positions, and of c with each.
 ///
@@ -55,10 +57,11 @@ pub(super) fn masked(asker: &mut Asker<'_>, scope: &Scope, classes: &[Vec<usize>
     let mut found = counted(asker, &spec, &pairs, &together)?;
     if found.iter().flat_map(|m| &m.survivors).any(|n| n.is_none_or(|n| n > k)) {
         let few = (2..POSITIONS).rev().find(|n| n * (n + 1) / 2 * k * alone.len() <= MOST_SINGLY).unwrap_or(2);
-        let pairs = self::pairs(&representatives(classes, k, few));
-        found.retain(|m| pairs.contains(&(m.up, m.down)));
-        for (m, singly) in found.iter_mut().zip(singly(asker, &spec, &pairs, &alone)?) {
-            m.survivors.extend(singly);
+        let few = self::pairs(&representatives(classes, k, few));
+        let singly = singly(asker, &spec, &few, &alone)?;
+        for m in &mut found {
+            let of_pair = few.iter().position(|&pair| pair == (m.up, m.down));
+            m.survivors.extend(of_pair.map_or(vec![None; alone.len()], |at| singly[at].clone()));
         }
     }
     Ok(found)
@@ -261,16 +264,20 @@ fn walk(node: &Node, indices: &[usize], c: Held, product: &impl Fn(usize) -> Hel
     }
 }
 
-/// How many of the masked pairs a node explains, at the sizes and with the losses where it explains most. `closely`: every
-/// sum may lose in its own way.
+/// How many of the masked pairs a node explains, as a share of those that say something, at the sizes and with the losses where it
+/// explains most. `closely`: every sum may lose in its own way.
 pub(super) fn explained(node: &Node, k: usize, masked: &[Masked], closely: bool) -> usize {
     let sizes = masked.first().map_or(0, |m| m.survivors.len());
     let mut most = 0;
     for losses in losses(sums(&mut node.clone()).len(), closely) {
         let predicted: Vec<usize> = masked.iter().map(|m| survivors(node, k, (m.up, m.down), &losses)).collect();
         for size in 0..sizes {
+            let said = masked.iter().filter(|m| m.survivors[size].is_some()).count();
+            if said * FEWEST < masked.len() {
+                continue;
+            }
             let agrees = masked.iter().zip(&predicted).filter(|(m, p)| m.survivors[size] == Some(**p)).count();
-            most = most.max(agrees);
+            most = most.max(agrees * masked.len() / said.max(1));
         }
     }
     most
@@ -280,7 +287,7 @@ pub(super) fn explained(node: &Node, k: usize, masked: &[Masked], closely: bool)
 fn losses(count: usize, closely: bool) -> Vec<Vec<Loss>> {
     const ALL: [Loss; 3] = [Loss::Beside, Loss::Leaving, Loss::Never];
     if !closely || count > 3 {
-        return ALL[..2].iter().map(|&loss| vec![loss; count]).collect();
+        return ALL.iter().map(|&loss| vec![loss; count]).collect();
     }
     (0..count).fold(vec![Vec::new()], |all, _| with_each(&all, &ALL))
 }

@@ -16,8 +16,6 @@ pub(super) fn mistaken(model: &Model) -> Vec<Model> {
         return all;
     }
     forms(model, &mut all);
-    whole_forms(model, &mut all);
-    one_rounding(model, &mut all);
     flushes(model, &mut all);
     exponents(model, &mut all);
     grids(model, &mut all);
@@ -26,6 +24,18 @@ pub(super) fn mistaken(model: &Model) -> Vec<Model> {
     let swapped = Model { a: model.b, b: model.a, ..model.clone() };
     all.push(swapped);
     all.retain(|other| other != model);
+    all
+}
+
+/// The models in which all rules of one rounding are others at once. Far too many for questions that tell models apart: they would leave
+/// no room for trees.
+pub(super) fn ruled_otherwise(model: &Model) -> Vec<Model> {
+    let mut all = Vec::new();
+    if !model.triple.is_integer() {
+        whole_forms(model, &mut all);
+        one_rounding(model, &mut all);
+        all.retain(|other| other != model);
+    }
     all
 }
 

@@ -173,6 +173,7 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
             shapes.push(shape);
         }
     }
+    shapes.sort_by_key(|shape| std::cmp::Reverse(shape.explained));
     let leading = leading(&shapes, masked.len());
 
     asker.enter(Stage::Parameters);

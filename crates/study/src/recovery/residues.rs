@@ -8,7 +8,7 @@ use super::question::{Asker, Observation, Question};
 use rigel_device::unit::UnitError;
 use rigel_numerics::{Format, Overflow, Rounding, Triple};
 
-/// Times that c takes something away.
+/// Times that c takes something away, at most.
 const ROUNDS: usize = 8;
 
 /// Significant bits that outputs show; no more come out of the last rounding.
@@ -32,10 +32,12 @@ pub(super) fn are_coarse(triple: Triple, outputs: impl Iterator<Item = u64>) -> 
 /// # Errors
 /// What the unit contract says.
 pub(super) fn residues(asker: &mut Asker<'_>, observed: Vec<Observation>) -> Result<Vec<Observation>, UnitError> {
-    let c = asker.spec().triple.c;
+    let (c, shape) = (asker.spec().triple.c, asker.spec().shape);
+    // A tile holds few questions where it has few rows or columns.
+    let rounds = ROUNDS.min(2 * shape.m.min(shape.n));
     let mut all = observed;
     let mut open: Vec<usize> = (0..all.len()).collect();
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         let taken: Vec<(usize, Question)> = open.iter().filter_map(|&i| Some((i, taken_away(c, &all[i])?))).collect();
         let answers = asker.ask(&taken.iter().map(|(_, question)| question.clone()).collect::<Vec<_>>())?;
         open.clear();
