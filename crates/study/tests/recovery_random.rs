@@ -77,7 +77,7 @@ fn roundings_that_hide_how_many_units_survive_do_not_hide_the_tree() {
     let mut models = (0..50u64).filter_map(|n| draw_model(7_000_001 + (n << 32), triple));
     let model = models.find(|model| (4..=32).contains(&model.k) && Planted::can_declare(model, model.k)).expect("one");
     let mut unit = Planted::new(&model, (4, 4), model.k, Deviation::None).expect("a model that can be evaluated");
-    let effort = Effort { validation: 20_000, ..Effort::full(7_000_001) };
+    let effort = Effort { validation: 50_000, ..Effort::full(7_000_001) };
     let recovery = recover(&mut unit, &effort).expect("a unit that answers");
     let found = recovery.recovered.model().filter(|_| recovery.recovered.is_exact());
     assert!(found.is_some_and(|found| same_function(found, &model, model.k, 1, 4_000)), "{model}\n{recovery}");
