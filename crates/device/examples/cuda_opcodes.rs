@@ -34,9 +34,14 @@ fn main() -> Result<(), String> {
     let number = arguments.next().unwrap_or_else(|| "sm_90".into());
     let target: u32 = number.trim_start_matches("sm_").parse().map_err(|e| format!("{number}: {e}"))?;
     let target = Target(target);
+    let only_chains = match arguments.next().as_deref() {
+        None => false,
+        Some("chains") => true,
+        Some(other) => return Err(format!("`{other}` is no third argument: `chains`, or none for all kernels")),
+    };
     println!("path,triple,kernel,architecture,opcode,count");
     chains(target, &nvdisasm)?;
-    if arguments.next().as_deref() == Some("chains") {
+    if only_chains {
         return Ok(());
     }
     for path in Path::ALL {

@@ -210,6 +210,13 @@ pub enum Fault {
     Failed(String),
 }
 
+impl Fault {
+    /// Why repetitions of [`Cache::Replayed`] are not there.
+    pub(crate) fn not_replayed(why: &str) -> Fault {
+        Fault::Failed(format!("{why}: ask for the cache state warm or cold"))
+    }
+}
+
 /// A service that this device has not, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

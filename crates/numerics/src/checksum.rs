@@ -26,10 +26,11 @@
 use crate::bound::{Tolerance, unit_roundoff};
 use crate::compare::{CompareError, Comparison, check_output, columns_of, rows_of};
 use crate::exact::Residual;
-use crate::line_sums::{self, Lanes, Norms, VECTORS};
+use crate::line_bounds::{Line, Lines, Noise};
+use crate::line_sums::{self, Lanes, Norms};
 use crate::reference::{self, ReferenceError};
 use crate::sample::sample;
-use crate::{Format, Matrix, Operand, Shape, Triple};
+use crate::{Matrix, Operand, Shape, Triple};
 use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -76,9 +77,6 @@ pub enum CheckError {
 
 /// So many rows, and as many columns, are computed exactly at most.
 const FOLLOWED: usize = 8;
-/// Mean square over the vectors, in units of |δ|², that right sums do not reach.
-const MEAN_SQUARE: f64 = 12.0;
-
 /// What the sums of a right output must be: made once for two operands, however many outputs are checked.
 #[derive(Debug)]
 pub struct Checksums<M = Arc<Matrix>> {
@@ -137,7 +135,7 @@ impl<M: Deref<Target = Matrix> + Sync> Checksums<M> {
     }
 
     /// The sums of an output that differs from another, whose sums are known, in these rows alone: of order n a row instead of m·n.
-    /// Sums of columns lie within 2^-100 of what they sum of those made anew; integers are equal.
+    /// Sums of columns are off those made anew by a few roundings of their low parts, far below the bound of a line; integers are equal.
     ///
     /// # Errors
     /// As [`Checksums::sums`].
@@ -248,15 +246,6 @@ struct Judge<'j> {
     tolerance: Tolerance,
     /// The wider of tolerance and cap.
     limit: Tolerance,
-}
-
-/// What rounding may do to an element.
-#[derive(Clone, Copy)]
-struct Noise {
-    /// In units of Σ|a||b|.
-    relative: f64,
-    /// In units of the output.
-    absolute: f64,
 }
 
 impl Judge<'_> {
@@ -387,68 +376,6 @@ impl Seen {
         self.beyond |= !found.guilty.is_empty();
         self.outside.extend(found.outside);
     }
-}
-
-/// A line and how far off its sums are.
-struct Line {
-    index: usize,
-    /// Whether they exceed their bound.
-    suspicious: bool,
-    /// Root mean square of their errors, in units of the bound; ∞ where they cannot be compared.
-    off: f64,
-}
-
-/// The rows of the output, or its columns.
-struct Lines<'l> {
-    /// For each line Σ|a||b| summed over its elements, and a bound on the largest of them.
-    bounds: &'l [Norms],
-    /// Elements of a line.
-    across: usize,
-    /// Terms of both sums behind a checksum.
-    terms: usize,
-    noise: Noise,
-}
-
-impl Lines<'_> {
-    /// What the root mean square of a line's sums may not exceed.
-    fn bound(&self, norms: Norms) -> f64 {
-        let rounding =
-            self.noise.relative * norms.root_of_squares() + self.noise.absolute * (self.across as f64).sqrt();
-        // The sums themselves are good to (terms · u)² of what they sum, a few times over.
-        let own = (self.terms as f64 * f64::EPSILON).powi(2) * norms.sum;
-        MEAN_SQUARE.sqrt() * rounding + own
-    }
-
-    fn largest_bound(&self) -> f64 {
-        self.bounds.iter().map(|&norms| self.bound(norms)).fold(0.0, f64::max)
-    }
-
-    /// All lines, those farthest off first.
-    fn farthest(&self, found: &[Lanes], expected: &[Lanes], output: Format) -> Vec<Line> {
-        let line = |index: usize| {
-            let (found, expected) = (&found[index], &expected[index]);
-            if output.is_integer() {
-                let differs = |i| (integer(found, i) ^ integer(expected, i)) & output.code_mask() != 0;
-                let suspicious = (0..VECTORS).any(differs);
-                return Line { index, suspicious, off: f64::from(u8::from(suspicious)) };
-            }
-            let squares = (0..VECTORS).map(|i| (found.high[i] - expected.high[i]) + (found.low[i] - expected.low[i]));
-            let root = (squares.map(|d| d * d).sum::<f64>() / VECTORS as f64).sqrt();
-            let bound = self.bound(self.bounds[index]);
-            // A NaN or an infinity in the line makes its sums incomparable.
-            let suspicious = matches!(root.partial_cmp(&bound), None | Some(Ordering::Greater));
-            let (off, incomparable) = (root / bound, if suspicious { f64::INFINITY } else { 0.0 });
-            Line { index, suspicious, off: if off.is_nan() { incomparable } else { off } }
-        };
-        let mut lines: Vec<Line> = (0..found.len()).map(line).collect();
-        lines.sort_by(|x, y| y.suspicious.cmp(&x.suspicious).then(y.off.total_cmp(&x.off)));
-        lines
-    }
-}
-
-/// A sum of integers modulo 2^64: both parts are whole and below 2^63.
-fn integer(sum: &Lanes, i: usize) -> u64 {
-    (sum.high[i] as i64).wrapping_add(sum.low[i] as i64) as u64
 }
 
 fn worst(elements: &[Element]) -> Comparison {

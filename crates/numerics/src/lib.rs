@@ -26,6 +26,7 @@ mod fits;
 pub mod format;
 mod ladder;
 pub mod layout;
+mod line_bounds;
 mod line_sums;
 pub mod matrix;
 mod nearest;

@@ -25,7 +25,8 @@ impl Lanes {
     #[inline(always)]
     fn add<S: Simd>(&mut self, simd: S, x: f64, factor: &Lanes) {
         let x = simd.splat_f64s(x);
-        let (high, _) = S::as_mut_simd_f64s(&mut self.high);
+        let (high, left) = S::as_mut_simd_f64s(&mut self.high);
+        debug_assert!(left.is_empty(), "a register holds no lanes but those of one sum");
         let (low, _) = S::as_mut_simd_f64s(&mut self.low);
         let ((more, _), (rest, _)) = (S::as_simd_f64s(&factor.high), S::as_simd_f64s(&factor.low));
         for (((high, low), &more), &rest) in high.iter_mut().zip(low).zip(more).zip(rest) {

@@ -355,7 +355,7 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> Gemm for C
         let grown = match cache {
             Cache::Warm => Ok(()),
             Cache::Replayed => {
-                Err(Fault::Failed("a product of a processor is a call: no launch is there to record".into()))
+                Err(Fault::not_replayed("a product of a processor is a call, no launch is there to record"))
             }
             Cache::Cold => operands.grow(2 * self.last_level_cache).map_err(out_of_memory),
         };
@@ -365,7 +365,7 @@ impl<K: Kernel, DA: Decode<Packed = K::A>, DB: Decode<Packed = K::B>> Gemm for C
             for _ in 0..repetitions {
                 let (a, b) = match cache {
                     Cache::Cold => operands.advance(),
-                    _ => operands.current(),
+                    Cache::Warm | Cache::Replayed => operands.current(),
                 };
                 let start = Instant::now();
                 // SAFETY: `bind` checked the extents, `load` made the memory for them.

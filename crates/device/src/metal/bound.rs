@@ -98,7 +98,7 @@ impl<G: Gpu> Bound<G> {
     pub fn run(&mut self, repetitions: usize, cache: Cache, chain: Chain<'_>) -> Result<Vec<Sample>, Fault> {
         self.bound()?;
         if cache == Cache::Replayed {
-            return Err(Fault::Failed("no chain of launches is recorded by this backend".into()));
+            return Err(Fault::not_replayed("this backend records no chain of launches"));
         }
         if cache == Cache::Cold {
             self.widen()?;

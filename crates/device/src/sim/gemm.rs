@@ -225,7 +225,7 @@ impl Gemm for SimGemm {
         let factor = match cache {
             Cache::Warm => 1.0,
             Cache::Cold => self.planted.cold_factor,
-            Cache::Replayed => return Err(Fault::Failed("no chain of launches is recorded by this backend".into())),
+            Cache::Replayed => return Err(Fault::not_replayed("this backend records no chain of launches")),
         };
         let mut samples = Vec::new();
         let mut wrong = None;
