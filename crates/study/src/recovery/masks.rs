@@ -14,7 +14,7 @@ use super::scope::Scope;
 use super::shapes::with_each;
 use super::terms::{code, range};
 use rigel_device::unit::{UnitError, UnitSpec};
-use rigel_numerics::arithmetic::{CPlace, Join, JoinOrder, Node};
+use rigel_numerics::arithmetic::{CPlace, Join, JoinOrder, Node, Split};
 
 /// A term of a sum: a product, or c.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,75 +191,100 @@ enum Loss {
     Never,
 }
 
+/// A node over its positions of k.
+enum Laid {
+    /// Products of one step, and c with them or not.
+    Step(Vec<usize>, bool),
+    /// What is carried from block to block, and after how many of them c enters where it is late.
+    Chain(Vec<Laid>, Option<usize>),
+    /// Parts that are added.
+    Join(Vec<Laid>, JoinOrder),
+}
+
+impl Laid {
+    fn of(node: &Node, indices: &[usize]) -> Laid {
+        let all = |split: &Split, each: &Node| -> Vec<Laid> {
+            split.divide(indices).iter().map(|part| Laid::of(each, part)).collect()
+        };
+        match node {
+            Node::Step(step) => Laid::Step(indices.to_vec(), step.c),
+            Node::Chain(chain) => {
+                let blocks = all(&chain.split, &chain.each);
+                let late = chain.late_c.as_ref().map(|late| late.after.min(blocks.len()));
+                Laid::Chain(blocks, late)
+            }
+            Node::Join(Join { split, each, order, .. }) => Laid::Join(all(split, each), *order),
+        }
+    }
+}
+
 /// The units that survive in a node, for what each of its sums does, in the order of [`super::knobs::sums`].
-fn survivors(node: &Node, k: usize, (up, down): (Term, Term), losses: &[Loss]) -> usize {
+fn survivors(node: &Laid, (up, down): (Term, Term), losses: &[Loss]) -> usize {
     let held = |term: Term| match (term == up, term == down, term) {
         (true, ..) => Held { masks: 1, units: 0 },
         (_, true, _) => Held { masks: -1, units: 0 },
         (.., Term::C) => Held { masks: 0, units: 0 },
         _ => Held { masks: 0, units: 1 },
     };
-    let indices: Vec<usize> = (0..k).collect();
-    walk(node, &indices, held(Term::C), &|i| held(Term::Product(i)), losses).units
+    walk(node, held(Term::C), &|i| held(Term::Product(i)), losses).units
 }
 
-fn add(terms: &[Held], loss: Loss) -> Held {
-    let masks: i32 = terms.iter().map(|t| t.masks).sum();
+fn add(terms: impl IntoIterator<Item = Held>, loss: Loss) -> Held {
+    let (mut masks, mut units, mut has_mask) = (0, 0, false);
+    for term in terms {
+        masks += term.masks;
+        units += term.units;
+        has_mask |= term.masks != 0;
+    }
     let lost = match loss {
-        Loss::Beside => terms.iter().any(|t| t.masks != 0),
+        Loss::Beside => has_mask,
         Loss::Leaving => masks != 0,
         Loss::Never => false,
     };
-    Held { masks, units: if lost { 0 } else { terms.iter().map(|t| t.units).sum() } }
+    Held { masks, units: if lost { 0 } else { units } }
 }
 
-fn walk(node: &Node, indices: &[usize], c: Held, product: &impl Fn(usize) -> Held, losses: &[Loss]) -> Held {
+fn walk(node: &Laid, c: Held, product: &impl Fn(usize) -> Held, losses: &[Loss]) -> Held {
     const NOTHING: Held = Held { masks: 0, units: 0 };
     let (&own, inner) = losses.split_last().unwrap_or((&Loss::Beside, &[]));
     match node {
-        Node::Step(step) => {
-            let terms: Vec<Held> = indices.iter().map(|&i| product(i)).chain(step.c.then_some(c)).collect();
-            add(&terms, own)
-        }
-        Node::Chain(chain) => {
-            let blocks = chain.split.divide(indices);
-            let after = chain.late_c.as_ref().map(|late| late.after.min(blocks.len()));
+        Laid::Step(indices, takes_c) => add(indices.iter().map(|&i| product(i)).chain(takes_c.then_some(c)), own),
+        Laid::Chain(blocks, after) => {
             let inner = if after.is_some() { inner } else { losses };
             let mut held = if after.is_some() { NOTHING } else { c };
             for (n, block) in blocks.iter().enumerate() {
-                if after == Some(n) {
-                    held = add(&[held, c], own);
+                if *after == Some(n) {
+                    held = add([held, c], own);
                 }
-                held = walk(&chain.each, block, held, product, inner);
+                held = walk(block, held, product, inner);
             }
-            if after == Some(blocks.len()) { add(&[held, c], own) } else { held }
+            if *after == Some(blocks.len()) { add([held, c], own) } else { held }
         }
-        Node::Join(Join { split, each, order, .. }) => {
-            let mut parts: Vec<Held> =
-                split.divide(indices).iter().map(|part| walk(each, part, NOTHING, product, inner)).collect();
+        Laid::Join(parts, order) => {
+            let each = parts.iter().map(|part| walk(part, NOTHING, product, inner));
             let place = match order {
-                JoinOrder::Together { c: with } => {
-                    parts.extend(with.then_some(c));
-                    return add(&parts, own);
-                }
+                JoinOrder::Together { c: with } => return add(each.chain(with.then_some(c)), own),
                 JoinOrder::InTurn { c } | JoinOrder::Pairwise { c } => *c,
             };
+            let mut parts: Vec<Held> = each.collect();
             match place {
                 CPlace::First => parts.insert(0, c),
                 CPlace::After(n) => parts.insert(n.min(parts.len()), c),
                 CPlace::Last | CPlace::Nowhere => {}
             }
-            while parts.len() > 1 {
-                parts = match order {
-                    JoinOrder::Pairwise { .. } => parts.chunks(2).map(|pair| add(pair, own)).collect(),
-                    _ => {
-                        let first = add(&parts[..2], own);
-                        std::iter::once(first).chain(parts[2..].iter().copied()).collect()
+            let joined = match order {
+                JoinOrder::Pairwise { .. } => {
+                    while parts.len() > 1 {
+                        let pairs = parts.len().div_ceil(2);
+                        (0..pairs).for_each(|n| parts[n] = add(parts[2 * n..].iter().take(2).copied(), own));
+                        parts.truncate(pairs);
                     }
-                };
-            }
-            let joined = parts.first().copied().unwrap_or(NOTHING);
-            if place == CPlace::Last { add(&[joined, c], own) } else { joined }
+                    parts.first().copied()
+                }
+                _ => parts.into_iter().reduce(|sum, part| add([sum, part], own)),
+            };
+            let joined = joined.unwrap_or(NOTHING);
+            if place == CPlace::Last { add([joined, c], own) } else { joined }
         }
     }
 }
@@ -268,9 +293,10 @@ fn walk(node: &Node, indices: &[usize], c: Held, product: &impl Fn(usize) -> Hel
 /// explains most. `closely`: every sum may lose in its own way.
 pub(super) fn explained(node: &Node, k: usize, masked: &[Masked], closely: bool) -> usize {
     let sizes = masked.first().map_or(0, |m| m.survivors.len());
+    let laid = Laid::of(node, &(0..k).collect::<Vec<usize>>());
     let mut most = 0;
     for losses in losses(sums(&mut node.clone()).len(), closely) {
-        let predicted: Vec<usize> = masked.iter().map(|m| survivors(node, k, (m.up, m.down), &losses)).collect();
+        let predicted: Vec<usize> = masked.iter().map(|m| survivors(&laid, (m.up, m.down), &losses)).collect();
         for size in 0..sizes {
             let said = masked.iter().filter(|m| m.survivors[size].is_some()).count();
             if said * FEWEST < masked.len() {

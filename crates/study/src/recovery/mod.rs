@@ -104,8 +104,6 @@ const LEAST: u64 = 2_000_000;
 /// less than the other deserves it alone, as long as answers bring it nearer.
 const NEAR: u64 = 10;
 const NEAR_ENOUGH: u64 = 100;
-/// Trees of steps, at most.
-const OTHER_TREES: usize = 200;
 /// Searches among the trees that explain the masked pairs best, before all trees are tried; such a tree explains this part
 /// of all pairs at least, and lacks this part of what the best one explains at most.
 const AMONG_LEADING: usize = 2;
@@ -166,14 +164,7 @@ fn model_of(asker: &mut Asker<'_>, spec: &UnitSpec, effort: &Effort) -> Result<R
     let mut exchanges = swaps::exchanges(asker, &scope, effort.seed)?;
     exchanges.classes = precedence::ordered(asker, &exchanges.classes)?;
     let masked = masks::masked(asker, &scope, &exchanges.classes)?;
-    let mut shapes = shapes::shapes(spec.triple, k, &exchanges, &masked, false);
-    // Exchanges may have told too few positions apart.
-    for shape in shapes::shapes(spec.triple, k, &exchanges, &masked, true) {
-        if shapes.len() < OTHER_TREES && !shapes.iter().any(|seen| seen.body == shape.body) {
-            shapes.push(shape);
-        }
-    }
-    shapes.sort_by_key(|shape| std::cmp::Reverse(shape.explained));
+    let shapes = shapes::all(spec.triple, k, &exchanges, &masked);
     let leading = leading(&shapes, masked.len());
 
     asker.enter(Stage::Parameters);

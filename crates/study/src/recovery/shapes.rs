@@ -4,6 +4,7 @@ use super::masks::{Masked, explained};
 use super::swaps::Exchanges;
 use rigel_numerics::arithmetic::*;
 use rigel_numerics::{Rounding, Triple};
+use std::collections::HashSet;
 
 /// A tree of steps with sums yet to be found out, and how many masked pairs it explains.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,15 +61,32 @@ pub(super) fn with_each<T: Copy>(lists: &[Vec<T>], items: &[T]) -> Vec<Vec<T>> {
 /// Trees that are compared with all masked pairs.
 const LOOKED_AT: usize = 240;
 
+/// Trees to which those with finer steps than the classes are added, whatever they explain.
+const FINER: usize = 200;
+
+/// Every shape that fits, those that explain most first. Exchanges may have told too few positions apart, so trees of finer steps than
+/// the classes join them, above all those that explain more masked pairs than any other.
+pub(super) fn all(triple: Triple, k: usize, exchanges: &Exchanges, masked: &[Masked]) -> Vec<Shape> {
+    let mut all = shapes(triple, k, exchanges, masked, false);
+    let best = all.first().map_or(0, |shape| shape.explained);
+    for shape in shapes(triple, k, exchanges, masked, true) {
+        let wanted = shape.explained > best || all.len() < FINER;
+        if wanted && !all.iter().any(|seen| seen.body == shape.body) {
+            all.push(shape);
+        }
+    }
+    all.sort_by_key(|shape| std::cmp::Reverse(shape.explained));
+    all
+}
+
 /// Every shape that does not contradict the exchanges, those that explain most first. `coarse`: exchanges may have failed to
 /// tell positions apart, so steps may be finer than their classes.
-pub(super) fn shapes(triple: Triple, k: usize, exchanges: &Exchanges, masked: &[Masked], coarse: bool) -> Vec<Shape> {
+fn shapes(triple: Triple, k: usize, exchanges: &Exchanges, masked: &[Masked], coarse: bool) -> Vec<Shape> {
     let mut bodies: Vec<Node> = Vec::new();
-    for frame in &frames(k, exchanges, coarse) {
-        for body in trees(frame) {
-            if !bodies.contains(&body) {
-                bodies.push(body);
-            }
+    let mut known: HashSet<Node> = HashSet::new();
+    for body in frames(k, exchanges, coarse).iter().flat_map(trees) {
+        if known.insert(body.clone()) {
+            bodies.push(body);
         }
     }
     // A first look at some of the pairs, then all pairs for the best.
@@ -146,7 +164,8 @@ fn frames(k: usize, exchanges: &Exchanges, coarse: bool) -> Vec<Frame> {
         reversed.reverse();
         own.extend(named(&reversed, k));
     }
-    let mut frames: Vec<(Frame, Vec<Vec<Vec<usize>>>)> = Vec::new();
+    let mut frames: Vec<Frame> = Vec::new();
+    let mut seen: HashSet<Vec<Vec<Vec<usize>>>> = HashSet::new();
     for outer in splits.iter().chain(&own) {
         let groups = outer.divide(&all);
         let parts = |of: usize| k.is_multiple_of(of) || (2..=8).any(|count| k.div_ceil(count) == of);
@@ -161,7 +180,7 @@ fn frames(k: usize, exchanges: &Exchanges, coarse: bool) -> Vec<Frame> {
             }
             let trivial = groups.len() == 1 && *outer != Split::Whole
                 || nested.iter().all(|group| group.len() == 1) && *inner != Split::Whole;
-            if trivial || frames.iter().any(|(_, seen)| *seen == nested) {
+            if trivial || seen.contains(&nested) {
                 continue;
             }
             let leaves: Vec<&Vec<usize>> = nested.iter().flatten().collect();
@@ -181,11 +200,12 @@ fn frames(k: usize, exchanges: &Exchanges, coarse: bool) -> Vec<Frame> {
             let hidden = single && *inner != Split::Whole && groups.iter().all(unions);
             if exact || hidden {
                 let (groups, leaves) = (groups.len(), leaves.len());
-                frames.push((Frame { outer: outer.clone(), inner: inner.clone(), groups, leaves, exact }, nested));
+                frames.push(Frame { outer: outer.clone(), inner: inner.clone(), groups, leaves, exact });
+                seen.insert(nested);
             }
         }
     }
-    frames.into_iter().map(|(frame, _)| frame).collect()
+    frames
 }
 
 /// The splits of a group of positions into its parts of the classes, in their order and in reverse.
@@ -365,7 +385,36 @@ pub(super) fn begun(shape: &Node, triple: Triple, k: usize, scales: Option<Scale
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
+
+    /// Early terms of a long chain are hard to tell apart, and exchanges stop where there were too many. A plain chain that explains every
+    /// masked pair comes first all the same.
+    #[test]
+    fn finer_steps_than_the_classes_are_tried_first_where_they_alone_explain_the_masks() {
+        use super::super::masks::Term::{C, Product};
+        let k = 32;
+        let told = (5..18).map(|i| vec![i]);
+        let classes: Vec<Vec<usize>> = [vec![0, 1], vec![2, 3, 4]].into_iter().chain(told).collect();
+        let class = |i: usize| classes.iter().position(|class| class.contains(&i)).unwrap_or(i + k);
+        let pairs = (0..18).flat_map(|i| (i + 1..k).map(move |j| (i, j)));
+        let apart: HashSet<(usize, usize)> = pairs.filter(|&(i, j)| class(i) != class(j)).collect();
+        let exchanges = Exchanges { classes: classes.clone(), open: (18..k).collect(), apart };
+        // Of single products in turn those behind both masks are left.
+        let left = |up, j: usize| Masked { up, down: Product(j), survivors: vec![Some(k - 1 - j)] };
+        let places = [0, 2, 5, 9, 13, 17, 31];
+        let of_c = places.iter().map(|&j| left(C, j));
+        let of_two = places.iter().enumerate().flat_map(|(n, &i)| places[n + 1..].iter().map(move |&j| (i, j)));
+        let masked: Vec<Masked> = of_c.chain(of_two.map(|(i, j)| left(Product(i), j))).collect();
+        let all = all("f16,f16->f32".parse().expect("a triple"), k, &exchanges, &masked);
+        assert_eq!(all[0].explained, masked.len());
+        let is_plain = |node: &Node| match node {
+            Node::Chain(Chain { split, each, late_c: None }) => {
+                *split == Split::blocks(1) && matches!(&**each, Node::Step(step) if step.c)
+            }
+            _ => false,
+        };
+        let most = all.iter().take_while(|shape| shape.explained == masked.len());
+        assert!(most.into_iter().any(|shape| is_plain(&shape.body)), "{:?}", all[0].body);
+    }
 
     /// c that is rounded by a sum of its own and then joins all products in one step: neither one step nor two terms.
     #[test]
