@@ -23,6 +23,7 @@ mod conversion;
 mod layout;
 mod order;
 mod record;
+mod shallow;
 
 pub use arithmetic::{
     ArithmeticRecord, Contradiction, Counterexample, KeptOperand, Question, Tested, Tiles, Undetermined, Validation,

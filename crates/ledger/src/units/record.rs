@@ -1,5 +1,6 @@
 //! Which files does a unit's cell have, and how are they written and read?
 
+use super::shallow::shallow;
 use super::{ArithmeticRecord, ConversionRecord, LayoutRecord, OrderRecord};
 use crate::provenance::RunKind;
 use crate::rows::{CellId, CellRow, Outcome, Probe};
@@ -187,10 +188,10 @@ impl UnitRecord {
     pub fn files(&self, row: &CellRow) -> Vec<(String, Vec<u8>)> {
         let bytes = |name: &str| match self {
             UnitRecord::Layout { table, .. } if name.ends_with(".csv") => table.clone().into_bytes(),
-            UnitRecord::Layout { record, .. } => pretty(record),
-            UnitRecord::Arithmetic(record) => pretty(record),
-            UnitRecord::Conversion(record) => pretty(record),
-            UnitRecord::Order(record) => pretty(record),
+            UnitRecord::Layout { record, .. } => shallow(record),
+            UnitRecord::Arithmetic(record) => shallow(record),
+            UnitRecord::Conversion(record) => shallow(record),
+            UnitRecord::Order(record) => shallow(record),
         };
         files_of(row).into_iter().map(|name| (name.clone(), bytes(&name))).collect()
     }
@@ -248,12 +249,6 @@ impl UnitRecord {
             }
         }
     }
-}
-
-fn pretty<T: Serialize>(record: &T) -> Vec<u8> {
-    let mut bytes = serde_json::to_vec_pretty(record).unwrap_or_default();
-    bytes.push(b'\n');
-    bytes
 }
 
 fn parse<T: DeserializeOwned + Versioned>(path: &Path, text: &str) -> Result<Box<T>, StoreError> {
