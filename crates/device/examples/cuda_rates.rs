@@ -2,19 +2,19 @@
 //!
 //! ```text
 //! cuda_rates [--device cuda:0] [--extents 4096,8192] [--triples "f16,f16->f32;e4m3,e4m3->f32"] [--paths mma.sync,wgmma]
-//!            [--recipe near-normal] [--rounds 12] [--loops all|chosen|none] [--out TABLE.csv]
+//!            [--recipe near-normal] [--rounds 12] [--burst 5] [--loops all|chosen|none] [--out TABLE.csv]
 //! ```
 //!
-//! Products of one triple and extent take turns with each other and with every launch tile of `cublaslt`, a burst each a round, so that
-//! drifts of the clock meet all alike. A line gives the median time, the ratio to the library's best median, the median clock, and how far
+//! Products of one triple and extent take turns with each other and with every launch tile of `cublaslt`, a burst each a round in seeded random order, so
+//! that drifts of the clock, and what the one before leaves of a power limit, meet all alike. A line gives the median time, the ratio to the library's best median, the median clock, and how far
 //! the output is from the library's, relative to its largest element. Loops give operations per cycle and multiprocessor at the measured clock.
 //! Nothing here is a verdict: the gate and the intervals are the tool's own.
 
 use rigel_device::{Cache, CeilingSpec, Device, Gemm, GemmSpec, Offer, backends};
-use rigel_numerics::{Matrix, Operand, Recipe, Shape, Triple};
+use rigel_numerics::{Matrix, Operand, Recipe, Shape, Triple, random};
 use std::io::Write;
 
-/// Repetitions in a row; the first does not count.
+/// Repetitions in a row, unless told; the first does not count.
 const BURST: usize = 5;
 
 /// Which ceiling loops run: all, those of the paths and triples named, or none.
@@ -32,6 +32,7 @@ struct Options {
     paths: Vec<String>,
     recipe: Recipe,
     rounds: usize,
+    burst: usize,
     loops: Loops,
     out: Option<String>,
 }
@@ -48,6 +49,7 @@ impl Options {
             paths: vec!["wgmma".into()],
             recipe: Recipe::NearNormal,
             rounds: 12,
+            burst: BURST,
             loops: Loops::All,
             out: None,
         };
@@ -64,6 +66,7 @@ impl Options {
                 "--triples" => options.triples = triples(&value)?,
                 "--paths" => options.paths = value.split(',').map(str::to_owned).collect(),
                 "--recipe" => options.recipe = value.parse().map_err(|e| bad(&e))?,
+                "--burst" => options.burst = value.parse::<usize>().map_err(|e| bad(&e))?.max(2),
                 "--rounds" => options.rounds = value.parse().map_err(|e| bad(&e))?,
                 "--loops" => {
                     options.loops = match value.as_str() {
@@ -139,11 +142,11 @@ fn products(device: &mut dyn Device, options: &Options, out: &mut dyn Write) -> 
                 }
             }
             for round in 0..options.rounds {
-                // Each round begins with another contender.
-                let count = all.len();
-                for i in 0..count {
-                    let one = &mut all[(i + round) % count];
-                    let samples = one.gemm.run(BURST, Cache::Warm).map_err(|e| e.to_string())?;
+                let mut order: Vec<usize> = (0..all.len()).collect();
+                random::shuffle(&mut order, round as u64);
+                for i in order {
+                    let one = &mut all[i];
+                    let samples = one.gemm.run(options.burst, Cache::Warm).map_err(|e| e.to_string())?;
                     one.times.extend(samples[1..].iter().map(|s| s.time.seconds()));
                     one.clocks.extend(samples[1..].iter().filter_map(|s| s.clock).map(|c| f64::from(c.0)));
                 }

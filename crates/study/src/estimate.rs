@@ -100,7 +100,9 @@ pub fn estimate_piece(expansion: &Expansion, piece: &Piece) -> Estimate {
                         true => 1.0,
                         false => crate::worker::launch_tiles(expansion.device, cell).len() as f64,
                     };
-                    total.seconds += PROCESS_S + each * f64::from(sampling.pilot + 1) * tiles + reference(cell, cores);
+                    let settling = crate::sampling::settling(Time::from_ns((each * 1e9) as u64)) as f64;
+                    let piloted = each * (settling + f64::from(sampling.pilot + 1)) * tiles;
+                    total.seconds += PROCESS_S + piloted + reference(cell, cores);
                     total.bytes += u64::from(sampling.processes) * WITNESS * WITNESS_BYTES;
                     if references.insert((cell.triple, cell.recipe)) {
                         total.seconds += f64::from(sampling.processes) * reference(cell, cores);

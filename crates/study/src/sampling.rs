@@ -31,6 +31,31 @@ pub trait Turns {
     fn ended(&self) -> bool;
 }
 
+/// How long, in kernels, a device works on a launch tile before its pilot samples count, and in how many repetitions at most.
+///
+/// In a block it works without a pause and, where a limit of power holds it, at a lower clock than after one: at 1.3 instead of 2 GHz another
+/// tile can be the fastest.
+const SETTLING: (Time, usize) = (Time::from_ns(100_000_000), 100);
+
+/// Repetitions of this time that a pilot runs before those that count.
+pub fn settling(each: Time) -> usize {
+    usize::try_from(SETTLING.0.0 / each.0.max(1)).unwrap_or(usize::MAX).clamp(1, SETTLING.1)
+}
+
+/// The pilot samples of one cell: `wanted` repetitions after it has settled.
+///
+/// # Errors
+/// What the cell says.
+pub fn pilot(cell: &mut impl Turns, wanted: usize) -> Result<Vec<Sample>, Fault> {
+    let first = cell.run(2)?;
+    let settling = first.last().map_or(1, |sample| settling(sample.time));
+    if settling > first.len() {
+        cell.run(settling - first.len())?;
+    }
+    // The first of a burst waits for the host.
+    Ok(cell.run(wanted + 1)?.into_iter().skip(1).collect())
+}
+
 /// Lets cells take turns in seeded random order until each has enough or has failed; a lost device ends all turns at
 /// once. `at` is told whose turn it is.
 pub fn interleave<T: Turns>(cells: &mut [T], share: Share, seed: u64, mut at: impl FnMut(usize)) {
@@ -128,6 +153,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn pilots_settle_first_and_give_what_is_wanted() {
+        for (ns, settled) in [(10_000, 100), (2_000_000, 50), (60_000_000, 1), (3_000_000_000, 1), (0, 100)] {
+            assert_eq!(settling(Time::from_ns(ns)), settled);
+            let mut cell = Fake { each: Time::from_ns(ns), fails_after: usize::MAX, samples: vec![], ended: None };
+            assert_eq!(pilot(&mut cell, 9).unwrap().len(), 9);
+        }
+        let mut lost = Fake { each: Time::from_ns(1), fails_after: 0, samples: vec![], ended: None };
+        assert!(pilot(&mut lost, 9).is_err());
     }
 
     #[test]

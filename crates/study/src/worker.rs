@@ -270,10 +270,9 @@ impl<W: Write> Worker<'_, W> {
             return Ok(None);
         }
         self.at(0, Stage::Time);
-        let samples = sampling::Turns::run(&mut prepared, self.request.sampling.pilot.max(1) as usize + 1);
+        let samples = sampling::pilot(&mut prepared, self.request.sampling.pilot.max(1) as usize);
         self.spent += prepared.spent;
-        let samples = samples?;
-        let mut times = sampling::times(samples.get(1..).unwrap_or_default());
+        let mut times = sampling::times(&samples?);
         times.sort_unstable();
         Ok(times.get(times.len() / 2).copied())
     }

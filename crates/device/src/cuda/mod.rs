@@ -280,7 +280,8 @@ impl Device for Cuda {
         }
         let library = path == Path::CublasLt;
         let format = if library { cublaslt::Epilogue::bias_format(spec.triple) } else { spec.triple.c };
-        let columns = operands::Extents::of(spec.shape, spec.triple).rows_b;
+        // The last tile of a row takes its whole width of biases, also beyond the product's columns.
+        let columns = operands::Extents::of(spec.shape, spec.triple).rows_b + tile::PADDING;
         let memory = Memory::filled(&self.context, Matrix::row_bytes(format, columns), 0);
         let bias = Bias::new(memory.map_err(|e| product::refused(&e))?, format);
         let finish = if fused { Finish::Activated(activation) } else { Finish::Bias };

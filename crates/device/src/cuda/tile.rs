@@ -63,7 +63,8 @@ impl FromStr for Tile {
     }
 }
 
-/// Rows and columns of operands are padded to a multiple of this, which every launch tile divides.
+/// Rows and columns of operands are padded to a multiple of this. Every launch tile divides it but those of the copy engine, which
+/// reads zeros beyond an operand's end and writes nothing beyond C's; no tile reaches further than this beyond either.
 pub const PADDING: usize = 256;
 
 /// The launch tiles of a path, best guess for large products first; none for a library that chooses its own.
@@ -73,8 +74,10 @@ pub fn tiles(path: Path, triple: Triple) -> &'static [Tile] {
     const MMA: [Tile; 3] = [tile(128, 256, 1), tile(128, 128, 1), tile(64, 64, 1)];
     // f64, and 8-bit floats where they are emulated, take more registers.
     const MMA_SMALL: [Tile; 2] = [tile(128, 128, 1), tile(64, 64, 1)];
-    const WGMMA: [Tile; 7] = [
+    // At 8192 cubed tiles of 192 columns fill 20.8 waves of 132 multiprocessors, of 256 columns 15.5: the last one stands less empty.
+    const WGMMA: [Tile; 8] = [
         in_turn(128, 128, 2),
+        tile(128, 192, 2),
         tile(128, 256, 2),
         tile(128, 256, 1),
         tile(128, 128, 1),
@@ -102,12 +105,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tiles_round_trip_and_divide_the_padding() {
+    fn tiles_round_trip_and_fit_the_padding() {
         for path in Path::ALL {
             for format in [Format::F64, Format::F16, Format::E4m3] {
                 for tile in tiles(path, Triple::new(format, format, Format::F32)) {
                     assert_eq!(tile.to_string().parse(), Ok(*tile));
-                    assert!(PADDING.is_multiple_of(tile.m) && PADDING.is_multiple_of(tile.n));
+                    let whole = PADDING.is_multiple_of(tile.m) && PADDING.is_multiple_of(tile.n);
+                    assert!(whole || path == Path::Wgmma && tile.m <= PADDING && tile.n <= PADDING);
                 }
             }
         }
