@@ -55,8 +55,9 @@ fn sources(target: Target, shared_bytes: usize) -> Vec<Source> {
         }
     }
     if target == Target(90) {
-        let first = |of: &[Wgmma]| of.iter().take(8).map(source::wgmma_unit).collect::<Vec<_>>();
-        all.extend(first(&wgmma_unit::all()));
+        // Four forms a triple: every fifth has each form and types of each width.
+        let some = |of: &[Wgmma]| of.iter().step_by(5).map(source::wgmma_unit).collect::<Vec<_>>();
+        all.extend(some(&wgmma_unit::all()));
     }
     all.extend(Activation::ALL.map(source::activate));
     all.extend(Format::SCALED.into_iter().filter_map(source::dequantise));

@@ -171,11 +171,15 @@ fn cute_notation_is_that_of_the_sources_and_reads_back() {
 fn every_published_layout_is_onto_and_only_the_known_one_broadcasts() {
     for published in library() {
         let coverage = published.layout.coverage();
-        assert!(coverage.is_onto() && coverage.unused == 0, "{}: {}", published.name, coverage.words());
+        // Eight columns of tf32 are half a position a lane.
+        let unused = if published.name == "wgmma.n8k8.tf32.b.shared" { 64 } else { 0 };
+        assert!(coverage.is_onto() && coverage.unused == unused, "{}: {}", published.name, coverage.words());
         let broadcast = published.name == "rdna3.v_wmma_f32_16x16x16_f16.a";
         assert_eq!(!coverage.is_one_to_one(), broadcast, "{}", published.name);
-        assert!(published.layout.mixed_radix().is_ok(), "{}", published.name);
-        let power = published.layout.slots().is_power_of_two();
+        // A swizzle adds no digits, it takes their exclusive or.
+        let swizzled = published.name.ends_with(".shared");
+        assert_eq!(published.layout.mixed_radix().is_ok(), !swizzled, "{}", published.name);
+        let power = published.layout.slots().is_power_of_two() && unused == 0;
         assert_eq!(published.layout.affine().is_ok(), power, "{}", published.name);
         assert!(!published.source.is_empty() && !published.device.is_empty() && !published.instruction.is_empty());
     }
@@ -205,6 +209,7 @@ fn hand_checked_elements() {
         ("mma.sync.m16n8k16.f16.a", 5, 4, (1, 10)), ("mma.sync.m16n8k16.f16.b", 6, 3, (13, 1)),
         ("mma.sync.m16n8.c", 13, 2, (11, 2)), ("mma.sync.m16n8k64.s4.a", 1, 16, (0, 40)),
         ("wgmma.m64n256.c", 127, 127, (63, 255)), ("wgmma.m64n24.c", 33, 5, (16, 11)),
+        ("wgmma.m64k16.f16.a.shared", 8, 0, (4, 8)), ("wgmma.n8k16.f16.b.shared", 64, 0, (8, 4)),
         ("v_mfma_f32_32x32x8_f16.c", 33, 6, (14, 1)), ("v_mfma_f64_16x16x4_f64.c", 17, 1, (5, 1)),
         ("rdna3.v_wmma_f32_16x16x16_f16.c", 16, 3, (7, 0)), ("rdna4.v_wmma_f32_16x16x16_f16.c", 16, 3, (11, 0)),
         ("simdgroup_matrix.8x8.c", 9, 1, (0, 7)), ("simdgroup_matrix.8x8.c", 22, 0, (7, 0)),
@@ -222,7 +227,7 @@ fn fragments_are_products_and_the_lists_are_whole() {
         (of("mma.sync.m16"), of("mma.sync.m8n8k16"), of("mma.sync.m8n8k4.f64"), of("mma.sync.m8n8.c")),
         (19, 2, 2, 1)
     );
-    assert_eq!((of("wgmma."), of("mma.sync.m8n8k4.f16"), of("v_mfma"), of("rdna"), of("simdgroup")), (8, 6, 6, 3, 3));
+    assert_eq!((of("wgmma."), of("mma.sync.m8n8k4.f16"), of("v_mfma"), of("rdna"), of("simdgroup")), (17, 6, 6, 3, 3));
     assert_eq!(of("mma.sync.m8n8k32"), 2);
     for published in fragments() {
         let shape = published.fragment.shape();

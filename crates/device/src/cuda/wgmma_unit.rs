@@ -1,8 +1,12 @@
 //! How is one `wgmma` executed on raw bits?
 //!
 //! A batch is one kernel: a block of one warpgroup a launch, all independent. B, and A where it is not in registers, are laid out in shared
-//! memory as the instruction demands; A in registers, C and D go through their published layouts ([`rigel_numerics::layout`]). There are
-//! tiles and no registers: B has none, and the contract knows no address in shared memory.
+//! memory as the instruction demands; A in registers, C and D go through their published layouts ([`rigel_numerics::layout`]).
+//!
+//! By registers, an operand in shared memory has none: its lanes and slots are *positions*. The elements of a launch's window of shared
+//! memory are numbered as they lie there, and slot s of lane l is position l · slots + s, so a launch's rows one after the other are the
+//! window. The descriptor says rows of 32 bytes under the 32-byte swizzle, which one instruction reads whole; tiles lie under the
+//! 128-byte swizzle of the products.
 
 use super::driver::{Context, DriverError};
 use super::kernel::{Argument, Geometry, Kernel};
@@ -12,13 +16,16 @@ use super::tile::SLAB;
 use super::wgmma::Wgmma;
 use super::{nvrtc, source};
 use crate::contract::{Absent, Fault, POISON};
-use crate::unit::{Operands, Unit, UnitSpec};
+use crate::unit::{FragmentSpec, Operands, Unit, UnitSpec};
 use rigel_numerics::layout::{Layout, library};
 use rigel_numerics::{Format, Matrix, Shape, Triple};
 use std::rc::Rc;
 
 /// Launches that one kernel takes at most.
 const MOST_LAUNCHES: usize = 1 << 20;
+
+/// Lanes of a warpgroup.
+const LANES: usize = 128;
 
 /// Columns of the instructions that are units; rates need more of them, arithmetic does not.
 const COLUMNS: [usize; 2] = [8, 64];
@@ -48,16 +55,26 @@ pub fn all() -> Vec<Wgmma> {
 
 /// What the device declares of an instruction.
 pub fn spec(instruction: &Wgmma) -> UnitSpec {
-    let from = if instruction.a_in_registers { "registers" } else { "shared memory" };
+    let operands = if instruction.a_in_registers {
+        "A from registers, B from shared memory, whose slots are positions in it under the 32-byte swizzle"
+    } else {
+        "A and B from shared memory, whose slots are positions in it under the 32-byte swizzle"
+    };
     UnitSpec {
         name: instruction.name(),
         path: "wgmma".into(),
         triple: instruction.triple,
         shape: instruction.shape(),
         scales: None,
-        fragments: None,
-        source: format!("NVIDIA, PTX ISA 9.0, section on wgmma: {}, A from {from}, sm_90a", instruction.mnemonic()),
+        fragments: Some(fragments(instruction)),
+        source: format!("NVIDIA, PTX ISA 9.0, section on wgmma: {}, {operands}, sm_90a", instruction.mnemonic()),
     }
+}
+
+/// Lanes and slots. A window smaller than a position a lane (8 columns of tf32) has positions behind it, which nothing reads.
+fn fragments(instruction: &Wgmma) -> FragmentSpec {
+    let Shape { m, n, k } = instruction.shape();
+    FragmentSpec { lanes: LANES, a: m * k / LANES, b: (n * k).div_ceil(LANES), c: m * n / LANES }
 }
 
 /// An instruction, compiled for a device.
@@ -104,15 +121,17 @@ impl WgmmaUnit {
         self.kernel.log()
     }
 
-    fn execute(&self, a: &Matrix, b: &Matrix, c: &Matrix, launches: usize) -> Result<Matrix, DriverError> {
+    /// Executes a batch; `window` is how many bytes of B a launch has where A and B come as shared memory is to hold them, else 0.
+    fn execute(&self, [a, b, c]: [&Matrix; 3], launches: usize, window: usize) -> Result<Matrix, DriverError> {
         let [a, b, c_in] = [a, b, c].map(|x| Memory::holding(&self.context, &x.bytes, x.bytes.len()));
         let (a, b, c_in) = (a?, b?, c_in?);
         let out = Memory::filled(&self.context, c.bytes.len(), POISON)?;
-        let addresses = [&a, &b, &c_in, &out].map(|memory| Argument::Address(memory.address()));
-        let geometry = Geometry { grid: (launches as u32, 1), block: 128, shared: shared(&self.instruction) };
-        // SAFETY: the kernel takes these four addresses; block i reads and writes the rows of launch i, of which each memory
-        // holds as many as there are blocks.
-        unsafe { self.kernel.launch(geometry, &addresses)? };
+        let [a, b, c_in, d] = [&a, &b, &c_in, &out].map(|memory| Argument::Address(memory.address()));
+        let arguments = [a, b, c_in, d, Argument::Number(window as i32)];
+        let geometry = Geometry { grid: (launches as u32, 1), block: LANES as u32, shared: shared(&self.instruction) };
+        // SAFETY: the kernel takes these four addresses and the bytes of B's window; block i reads and writes the rows of launch
+        // i, of which each memory holds as many as there are blocks, and shared memory has room for a window of either kind.
+        unsafe { self.kernel.launch(geometry, &arguments)? };
         self.context.finish()?;
         let mut d = Matrix::zeroed(c.format, c.rows, c.cols);
         out.read(&mut d.bytes)?;
@@ -136,6 +155,13 @@ fn columns(b: &Matrix, shape: Shape) -> Matrix {
     turned
 }
 
+fn enough(launches: usize) -> Result<usize, Fault> {
+    if launches > MOST_LAUNCHES {
+        return Err(Fault::Failed(format!("{launches} launches in one batch; at most {MOST_LAUNCHES} go")));
+    }
+    Ok(launches)
+}
+
 impl Unit for WgmmaUnit {
     fn spec(&self) -> &UnitSpec {
         &self.spec
@@ -143,17 +169,20 @@ impl Unit for WgmmaUnit {
 
     fn tiles(&mut self, operands: Operands<'_>) -> Result<Matrix, Fault> {
         let failed = |e: rigel_numerics::layout::LayoutError| Fault::Failed(e.to_string());
-        let launches = operands.a.rows / self.spec.shape.m;
-        if launches > MOST_LAUNCHES {
-            return Err(Fault::Failed(format!("{launches} tiles in one batch; at most {MOST_LAUNCHES} go")));
-        }
+        let launches = enough(operands.a.rows / self.spec.shape.m)?;
         let b = columns(operands.b, self.spec.shape);
         let c = self.c.gather(operands.c).map_err(failed)?;
         let d = match self.a {
-            Some(layout) => self.execute(&layout.gather(operands.a).map_err(failed)?, &b, &c, launches)?,
-            None => self.execute(operands.a, &b, &c, launches)?,
+            Some(layout) => self.execute([&layout.gather(operands.a).map_err(failed)?, &b, &c], launches, 0)?,
+            None => self.execute([operands.a, &b, &c], launches, 0)?,
         };
         self.c.scatter(&d).map_err(failed)
+    }
+
+    fn fragments(&mut self, operands: Operands<'_>) -> Result<Matrix, Fault> {
+        let launches = enough(operands.a.rows / LANES)?;
+        let window = LANES * Matrix::row_bytes(operands.b.format, operands.b.cols);
+        Ok(self.execute([operands.a, operands.b, operands.c], launches, window)?)
     }
 }
 
@@ -170,6 +199,27 @@ mod tests {
         for instruction in &all {
             assert_eq!(spec(instruction).check(), Ok(()), "{}", instruction.name());
             assert!(source::wgmma(instruction.triple, instruction.n).is_ok(), "{}", instruction.name());
+        }
+    }
+
+    #[test]
+    fn every_instruction_has_one_published_fragment_of_its_shape_and_slots() {
+        for instruction in all() {
+            let (name, declared) = (instruction.name(), fragments(&instruction));
+            let from = if instruction.a_in_registers { "rs" } else { "ss" };
+            let fits = |f: &&rigel_numerics::layout::PublishedFragment| {
+                let slots = [&f.fragment.a, &f.fragment.b, &f.fragment.c].map(Layout::slots);
+                f.name.starts_with("wgmma.")
+                    && f.name.ends_with(from)
+                    && f.fragment.shape() == instruction.shape()
+                    && (f.fragment.lanes(), slots) == (declared.lanes, [declared.a, declared.b, declared.c])
+            };
+            assert_eq!(rigel_numerics::layout::fragments().iter().filter(fits).count(), 1, "{name}");
+            // What the kernel copies: words of A and B as rows of 32 bytes, and room for them.
+            let triple = instruction.triple;
+            let [a, b] = [(triple.a, declared.a), (triple.b, declared.b)].map(|(f, s)| LANES * Matrix::row_bytes(f, s));
+            assert_eq!((a, b % 4), (64 * 32, 0), "{name}");
+            assert!(b >= instruction.n * 32 && a + b + 1024 <= shared(&instruction) as usize, "{name}");
         }
     }
 

@@ -42,13 +42,14 @@ fn said(row: &CellRow) -> (String, String) {
 }
 
 /// Phrases of compilers, assemblers, loaders and drivers, in lower case, with what they come to. The first that is found counts.
-const CLASSES: [(&str, &str); 23] = [
+const CLASSES: [(&str, &str); 24] = [
     ("invalid value for --gpu-architecture", "the compiler knows no such target"),
     ("is not defined for option 'gpu-architecture'", "the compiler knows no such target"),
     ("unsupported gpu architecture", "the compiler knows no such target"),
     ("unsupported .version", "the assembler knows no such PTX version"),
     ("unsupported_ptx_version", "the driver knows no such PTX version"),
     ("requires ptx isa .version", "an instruction needs a later PTX version"),
+    ("unexpected instruction types", "the assembler knows no such types of an instruction"),
     ("requires .target", "an instruction needs another target"),
     ("does not support .target", "that PTX version knows no such target"),
     ("not supported on .target", "an instruction needs another target"),
@@ -129,6 +130,10 @@ mod tests {
             (
                 "ptxas fatal   : PTX .version 7.0 does not support .target sm_90a",
                 "that PTX version knows no such target",
+            ),
+            (
+                "ptxas application ptx input, line 1369; error   : Unexpected instruction types specified for 'mma'",
+                "the assembler knows no such types of an instruction",
             ),
             ("error: something else", "of no known class"),
         ];

@@ -1,5 +1,7 @@
 //! Which layouts have others published for which instruction?
 
+mod windows;
+
 use super::{Fragment, FragmentOperand, Layout, LayoutError, MixedRadix, Mode};
 use serde::Deserialize;
 use std::sync::LazyLock;
@@ -66,7 +68,8 @@ const FRAGMENTS: (&str, &str) = ("fragments.json", include_str!("library/fragmen
 
 static LIBRARY: LazyLock<Vec<PublishedLayout>> = LazyLock::new(|| {
     // The files are part of the program: a test reads and checks every one.
-    FILES.iter().flat_map(|(name, text)| read(name, text).unwrap_or_default()).collect()
+    let files = FILES.iter().flat_map(|(name, text)| read(name, text).unwrap_or_default());
+    files.chain(windows::all().unwrap_or_default()).collect()
 });
 static INSTRUCTIONS: LazyLock<Vec<PublishedFragment>> =
     LazyLock::new(|| read_fragments(FRAGMENTS.0, FRAGMENTS.1, library()).unwrap_or_default());
@@ -127,6 +130,7 @@ mod tests {
     fn every_file_is_read_and_no_name_is_there_twice() {
         let count: usize =
             FILES.iter().map(|(name, text)| read(name, text).unwrap_or_else(|e| panic!("{e}")).len()).sum();
+        let count = count + windows::all().unwrap_or_else(|e| panic!("{e}")).len();
         assert_eq!(library().len(), count);
         let names: HashSet<_> = library().iter().map(|l| &l.name).collect();
         assert_eq!(names.len(), count);
