@@ -92,6 +92,17 @@ fn a_quick_run_climbs_times_and_judges_the_kernels_and_says_that_it_is_simulated
 }
 
 #[test]
+#[cfg(not(target_vendor = "apple"))]
+fn where_metal_cannot_be_one_message_says_so_and_nothing_is_begun() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("run");
+    let done = rigel().args(["run", "--device", "metal", "--preset", "study", "--out"]).arg(&out).output().unwrap();
+    let words = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(!done.status.success() && words.contains("Metal exists on Apple's systems only"), "{words}");
+    assert!(!out.exists(), "nothing was begun");
+}
+
+#[test]
 fn fused_products_and_single_units_go_through_runs() {
     if skipped() {
         return;
@@ -117,6 +128,48 @@ fn fused_products_and_single_units_go_through_runs() {
     assert_eq!(cells.lines().filter(|line| line.contains(",exact,")).count(), 4, "{cells}");
     // The planted map is the one that others read off the devices.
     assert!(file(&out, "facts.csv").contains("simdgroup_matrix.8x8"), "the layout is a published one");
+}
+
+/// A run of one unit of a path: of each cell its probe, its outcome and its whole line.
+fn unit(out: &Path, path: &str, name: &str) -> Vec<[String; 3]> {
+    let path = format!("path={path}");
+    let some = ["--axis", &path, "--filter", name, "--axis", "validation=3000"];
+    let output = run(out, &[&["--device", "metal-sim", "--preset", "units"], &some[..]].concat());
+    assert!(output.status.success(), "{}", stdout(&output));
+    both_verifiers_agree(out);
+    let text = file(out, "cells.csv");
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let headers = reader.headers().unwrap().clone();
+    let place = |name: &str| headers.iter().position(|h| h == name).unwrap();
+    let (probe, outcome) = (place("probe"), place("outcome"));
+    let row = |row: csv::StringRecord| {
+        [row[probe].to_owned(), row[outcome].to_owned(), row.iter().collect::<Vec<_>>().join(",")]
+    };
+    reader.records().map(|record| row(record.unwrap())).collect()
+}
+
+#[test]
+fn units_of_the_hosts_tensors_with_scales_and_of_mixed_types_go_through_runs() {
+    if skipped() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let outcomes = |rows: &[[String; 3]], probe: &str| -> Vec<String> {
+        rows.iter().filter(|[p, ..]| p == probe).map(|[_, outcome, _]| outcome.clone()).collect()
+    };
+    // Arithmetic, and what is made of every code of both operands.
+    for (path, name) in [("matmul2d.handle", "m16n32k32.f16.f16.f32"), ("matmul2d", "m16n32k64.mxe4m3.mxe4m3.f32.tr")] {
+        let rows = unit(&dir.path().join(name), path, name);
+        assert_eq!(outcomes(&rows, "arithmetic"), ["exact"], "{rows:?}");
+        assert_eq!(outcomes(&rows, "specials"), ["exact", "exact"], "{rows:?}");
+        assert_eq!(outcomes(&rows, "layout").len(), 0, "neither can be reached by registers");
+    }
+    // Integers beside floating operands: no model takes them, registers and codes are asked all the same.
+    let rows = unit(&dir.path().join("mixed"), "matmul2d", "m16n32k32.f16.i8.f32");
+    assert_eq!(outcomes(&rows, "arithmetic"), ["absent"], "{rows:?}");
+    assert_eq!(outcomes(&rows, "layout"), ["exact"], "{rows:?}");
+    assert_eq!(outcomes(&rows, "specials"), ["exact", "exact"], "{rows:?}");
+    assert!(rows.iter().any(|[.., line]| line.contains("all be integers or all be floating")), "{rows:?}");
 }
 
 #[test]

@@ -80,6 +80,36 @@ fn a_compiler_that_hangs_or_dies_is_a_row_and_the_run_goes_on() {
     });
 }
 
+#[test]
+fn a_compiler_that_hangs_when_asked_for_its_version_is_one_message_and_blocks_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("clang");
+    std::fs::write(&program, "#!/bin/sh\nexec sleep 86399\n").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let out = dir.path().join("run");
+    let said = "asked for --version: ";
+    let killed = "has not ended within 10 s and was killed";
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let run = ["run", "--device", "metal-sim", "--preset", "quick", "--out"];
+            let done = rigel().env("RIGEL_CLANG", &program).args(run).arg(&out).output().unwrap();
+            let words = stderr(&done);
+            assert!(!done.status.success() && words.contains(said) && words.contains(killed), "{words}");
+            assert!(words.contains("must be clang of version 19 or newer"), "{words}");
+        });
+        scope.spawn(|| {
+            // The list of devices goes on to the others and has the reason in its row.
+            let list = ["devices", "--format", "csv"];
+            let done = rigel().env("RIGEL_CLANG", &program).args(list).output().unwrap();
+            let rows = String::from_utf8_lossy(&done.stdout).into_owned();
+            let row = rows.lines().find(|row| row.starts_with("metal-sim,")).unwrap_or_default();
+            assert!(done.status.success() && row.contains(killed), "{rows}");
+            assert!(rows.lines().any(|row| row.starts_with("cpu,")), "{rows}");
+        });
+    });
+    assert!(!out.exists(), "nothing was begun");
+}
+
 fn leaves_a_row(clang: &str, &Case { name, does, timeout, outcome, words }: &Case) {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("run");

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Copies the library that the developer folder has for a combination, or says what it has to say.
 const XCRUN: &str = r#"#!/bin/sh
+if [ -f "$DEVELOPER_DIR/hangs" ]; then exec sleep 86399; fi
 case "$*" in
   *xcodebuild*) cat "$DEVELOPER_DIR/version"; exit 0;;
   *--version*) cat "$DEVELOPER_DIR/compiler" 2>/dev/null || { echo 'xcrun: error: unable to find utility "metal", not a developer tool or in PATH' >&2; exit 72; }; exit 0;;
@@ -190,6 +191,25 @@ fn every_xcode_is_tried_in_every_combination_and_refusals_are_kept_word_for_word
         .map(|row| row.unwrap().iter().next_back().unwrap().to_owned())
         .collect();
     assert!(kinds.len() > 6 && kinds.iter().all(|kind| kind == "simulated"), "{text}");
+}
+
+#[test]
+fn an_xcode_whose_tools_hang_is_asked_once_and_the_others_are_tried() {
+    let mac = Mac::new();
+    let library = built((26, 0), "versions", (4, 0));
+    let fine = mac.xcode("Xcode-26.5", &[("version", b"Xcode 26.5"), ("metal4.0-26.0", &library)]);
+    let hung = mac.xcode("Xcode-hung", &[("version", b"Xcode 26.1"), ("hangs", b"")]);
+    let out = mac.dir.path().join("libraries");
+    let output = mac.emit(&[&fine, &hung], &out);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let rows = rows(&out);
+    let (said, made): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row[0].is_empty());
+    assert_eq!((said.len(), made.len()), (20, 20), "{rows:?}");
+    assert!(
+        said.iter().all(|row| row[3] == "refused: other" && row[5].contains("has not ended within 20 s")),
+        "{said:?}"
+    );
+    assert_eq!(made.iter().filter(|row| row[3] == "made").count(), 1);
 }
 
 #[test]

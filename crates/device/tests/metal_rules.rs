@@ -10,7 +10,7 @@ use rigel_device::metal::element::Element::*;
 use rigel_device::metal::level::{Language, Sdk};
 use rigel_device::metal::operation::Operation;
 use rigel_device::metal::software::compiler::Target;
-use rigel_device::metal::text::{FILES, Finish, Kernel, Placement};
+use rigel_device::metal::text::{FILES, Finish, Kernel, Placement, Reach};
 use rigel_device::metal::traps::Trap;
 use rigel_device::metal::triples::Types;
 
@@ -19,6 +19,7 @@ fn kernels() -> Vec<(Kernel, Sdk)> {
     let half = Operation::new(Types::new(Half, Half, Float), 16, 32);
     let step = half.with_tile("16x32k32s1").unwrap();
     let fp8 = Operation { types: Types::new(E4m3, E4m3, Float), transpose_right: true, ..step };
+    let mx = Operation { types: Types::new(Mxe4m3, Mxe4m3, Float), ..fp8 };
     let cooperative = Placement { cooperative: true, ..Placement::default() };
     let fused = Placement { finish: Finish::BiasGelu, ..cooperative };
     let biased = Placement { finish: Finish::Bias, ..cooperative };
@@ -43,9 +44,11 @@ fn kernels() -> Vec<(Kernel, Sdk)> {
         (Kernel::Matmul2d(half, fused), Sdk::V26_5),
         (Kernel::Matmul2d(half, biased), Sdk::V26_1),
         (Kernel::Matmul2d(fp8, scaled), Sdk::V27_0),
-        (Kernel::UnitMatmul2d(step, true), Sdk::V26_5),
-        (Kernel::UnitMatmul2d(step, false), Sdk::V26_1),
-        (Kernel::UnitMatmul2d(fp8, false), Sdk::V27_0),
+        (Kernel::UnitMatmul2d(step, Reach::Registers), Sdk::V26_5),
+        (Kernel::UnitMatmul2d(step, Reach::Inline), Sdk::V26_1),
+        (Kernel::UnitMatmul2d(step, Reach::Handle), Sdk::V26_1),
+        (Kernel::UnitMatmul2d(fp8, Reach::Inline), Sdk::V27_0),
+        (Kernel::UnitMatmul2d(mx, Reach::Inline), Sdk::V27_0),
         (Kernel::UnitSimdGroup(types), Sdk::V26_1),
         (Kernel::Layout(step, true), Sdk::V26_5),
         (Kernel::Layout(half, false), Sdk::V26_1),

@@ -268,9 +268,9 @@ impl<G: Gpu + 'static> Device for MetalDevice<G> {
     }
 
     fn unit(&mut self, name: &str) -> Result<Box<dyn Unit>, Absent> {
-        let all = Instruction::all(Sdk::V27_0);
-        let instruction = all.iter().find(|i| i.name() == name).ok_or_else(|| {
-            let known: Vec<String> = all.iter().map(Instruction::name).collect();
+        let named = Instruction::named(Sdk::V27_0);
+        let instruction = named.iter().find(|i| i.name() == name).ok_or_else(|| {
+            let known: Vec<String> = Instruction::all(Sdk::V27_0).iter().map(Instruction::name).collect();
             Absent(format!("backend metal has no unit `{name}`; it has {}", known.join(", ")))
         })?;
         Ok(Box::new(MetalUnit::new(&self.gpu, instruction)?))

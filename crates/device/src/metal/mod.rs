@@ -5,9 +5,11 @@
 //! kernel text; what needs one is in `apple`, which exists on Apple's systems only.
 
 pub mod alignment;
+mod answered;
 #[cfg(target_vendor = "apple")]
 mod apple;
 pub mod attention;
+pub mod batch;
 pub mod bound;
 pub mod ceiling;
 pub mod device;

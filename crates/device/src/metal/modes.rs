@@ -9,7 +9,7 @@ use super::level::Sdk;
 use super::operation::{Mode, Operation, Scope};
 use super::place::Placed;
 use super::product::{Path, Product, whole};
-use super::text::Kernel;
+use super::text::{Kernel, Reach};
 use super::triples::Types;
 use crate::contract::Fault;
 use rigel_numerics::Shape;
@@ -71,7 +71,7 @@ fn tensor(gpu: &mut dyn Gpu, mode: Mode) -> Result<Old, String> {
 }
 
 fn cooperative(gpu: &mut dyn Gpu, mode: Mode) -> Result<Old, String> {
-    let pipeline = ready(gpu, &Kernel::UnitMatmul2d(operation(mode), false), "unit_tile")?;
+    let pipeline = ready(gpu, &Kernel::UnitMatmul2d(operation(mode), Reach::Inline), "unit_tile")?;
     run(gpu, 4, |buffers| {
         let bindings = (0..).zip(buffers.iter().copied().map(whole)).collect();
         Launch { pipeline, groups: [1, 1, 1], threads: 32, bindings }

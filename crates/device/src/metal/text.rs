@@ -3,6 +3,7 @@
 //! The files beside this one hold the kernels; what must be a constant (types, tiles, scopes, switches) is written before them as
 //! macros. The text is what is compiled at run time on a Mac and what the tests compile for this processor.
 
+use super::batch;
 use super::element::Element;
 use super::level::{Language, Sdk};
 use super::operation::{Mode, Operation, Scope};
@@ -36,6 +37,17 @@ pub struct Placement {
     /// Tiles of operands with scales are cut from the whole as slices, and not made anew: whether a slice moves its scales is
     /// disputed.
     pub slices_scales: bool,
+}
+
+/// How a single operation is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// By tensors that the kernel makes.
+    Inline,
+    /// By these, and by registers, where both inputs can be cooperative.
+    Registers,
+    /// By tensors that the host makes.
+    Handle,
 }
 
 /// A kernel file with its constants.
@@ -111,8 +123,8 @@ pub enum Kernel {
     },
     /// Softmax over rows of scores in float: `softmax`.
     Softmax(Element),
-    /// One `matmul2d` a SIMD-group: `unit_tile`, and `unit_fragment` where both inputs can be cooperative.
-    UnitMatmul2d(Operation, bool),
+    /// One `matmul2d` a SIMD-group: `unit_tile`, and `unit_fragment` by registers.
+    UnitMatmul2d(Operation, Reach),
     /// One `simdgroup_multiply_accumulate` a SIMD-group: `unit_tile`, `unit_fragment`, `matrix_layout`.
     UnitSimdGroup(Types),
     /// What the device says of its cooperative tensors: `layout`.
@@ -268,9 +280,18 @@ impl Kernel {
                 c.set("REBUILT_LEFT", u8::from(placement.scaled.0 && !placement.slices_scales));
                 c.set("REBUILT_RIGHT", u8::from(placement.scaled.1 && !placement.slices_scales));
             }
-            Kernel::UnitMatmul2d(operation, fragments) | Kernel::Layout(operation, fragments) => {
+            Kernel::Layout(operation, fragments) => {
                 c.operation(&operation);
                 c.set("FRAGMENTS", u8::from(fragments));
+            }
+            Kernel::UnitMatmul2d(operation, reach) => {
+                c.operation(&operation);
+                c.set("FRAGMENTS", u8::from(reach == Reach::Registers));
+                c.set("HANDLE", u8::from(reach == Reach::Handle));
+                c.set("SCALED", u8::from(operation.types.has_scales()));
+                let [left, right, _] = batch::pitch(&operation, reach);
+                c.set("LEFT_PITCH", left);
+                c.set("RIGHT_PITCH", right);
             }
             Kernel::UnitSimdGroup(types) => c.types(types),
             Kernel::AttentionScalar { types, head } => {

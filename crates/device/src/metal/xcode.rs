@@ -4,16 +4,23 @@
 //! tried; a library is kept, a refusal is kept word for word with its class. Nothing here needs a framework of the vendor's, so
 //! tests run it with programs of their own in place of `xcrun`.
 
+use super::answered::answer;
 use super::diagnostic::Meaning;
 use super::level::Language;
 use super::metallib::Metallib;
 use super::text::{Kernel, Source};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// Oldest systems that libraries are made for: those that brought a language or a gate.
 pub const MINIMUM_OS: [&str; 5] = ["14.0", "15.0", "26.0", "26.5", "27.0"];
+
+/// How long a tool may take to say its version, and to make one library.
+const VERSION_WITHIN: Duration = Duration::from_secs(20);
+const LIBRARY_WITHIN: Duration = Duration::from_secs(60);
 
 /// Where Xcodes are kept when nobody says otherwise.
 const APPLICATIONS: &str = "/Applications";
@@ -27,6 +34,8 @@ pub struct Xcode {
     pub version: String,
     /// Its Metal compiler's version in its own words; empty where it has none.
     pub compiler: String,
+    /// Why nothing is asked of it: its tools hang. Empty where they do not.
+    pub silent: String,
 }
 
 /// What became of one combination.
@@ -73,11 +82,16 @@ impl Xcrun {
         command
     }
 
-    /// First line of what a tool says.
-    fn line(&self, developer_dir: &Path, arguments: &[&str]) -> String {
-        let output = self.command(developer_dir).args(arguments).output();
-        let said = output.ok().filter(|o| o.status.success()).map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
-        said.and_then(|said| said.lines().next().map(str::to_owned)).unwrap_or_default()
+    /// First line of what a tool says; nothing where it fails.
+    ///
+    /// # Errors
+    /// That it hangs.
+    fn line(&self, developer_dir: &Path, arguments: &[&str]) -> Result<String, String> {
+        match answer(self.command(developer_dir).args(arguments), VERSION_WITHIN) {
+            Ok(answer) if answer.status.success() => Ok(answer.stdout.lines().next().unwrap_or_default().to_owned()),
+            Err(error) if error.kind() == ErrorKind::TimedOut => Err(error.to_string()),
+            _ => Ok(String::new()),
+        }
     }
 
     /// The Xcodes of these folders (`DEVELOPER_DIR` each, or an Xcode.app); those of the system where none is named.
@@ -94,10 +108,14 @@ impl Xcrun {
         }
         folders.sort();
         folders.dedup();
-        let xcode = |developer_dir: PathBuf| Xcode {
-            version: self.line(&developer_dir, &["xcodebuild", "-version"]),
-            compiler: self.line(&developer_dir, &["--sdk", "macosx", "metal", "--version"]),
-            developer_dir,
+        let xcode = |developer_dir: PathBuf| {
+            let version = self.line(&developer_dir, &["xcodebuild", "-version"]);
+            let compiler = version
+                .as_ref()
+                .map_or(Ok(String::new()), |_| self.line(&developer_dir, &["--sdk", "macosx", "metal", "--version"]));
+            let silent = version.as_ref().err().or(compiler.as_ref().err()).cloned().unwrap_or_default();
+            let (version, compiler) = (version.unwrap_or_default(), compiler.unwrap_or_default());
+            Xcode { developer_dir, version, compiler, silent }
         };
         folders.into_iter().map(xcode).collect()
     }
@@ -114,28 +132,32 @@ impl Xcrun {
         minimum_os: &'static str,
         folder: &Path,
     ) -> std::io::Result<Attempt> {
+        if !xcode.silent.is_empty() {
+            let made = Made::Refused(Meaning::Other, xcode.silent.clone());
+            return Ok(Attempt { xcode: xcode.clone(), language, minimum_os, made });
+        }
         let Source { name, text, .. } = Kernel::Versions.source(language);
         let source = folder.join(name);
         fs::write(&source, text)?;
         let file = format!("xcode{number}-metal{language}-macos{minimum_os}.metallib");
         let library = folder.join(&file);
-        let output = self
-            .command(&xcode.developer_dir)
+        let mut command = self.command(&xcode.developer_dir);
+        command
             .args(["--sdk", "macosx", "metal"])
             .arg(format!("-std=metal{language}"))
             .arg(format!("-mmacosx-version-min={minimum_os}"))
             .arg("-o")
-            .args([&library, &source])
-            .output();
-        let made = match output {
+            .args([&library, &source]);
+        let made = match answer(&mut command, LIBRARY_WITHIN) {
+            Err(error) if error.kind() == ErrorKind::TimedOut => Made::Refused(Meaning::Other, error.to_string()),
             Err(error) => Made::Refused(Meaning::NoToolchain, format!("{}: {error}", self.0.display())),
-            Ok(output) if output.status.success() && library.exists() => {
+            Ok(answer) if answer.status.success() && library.exists() => {
                 Made::Library { file, says: Metallib::read(&fs::read(&library)?) }
             }
-            Ok(output) => {
-                let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            Ok(answer) => {
+                let words = answer.stderr.trim().to_owned();
                 let words =
-                    if words.is_empty() { format!("it ended with {} and said nothing", output.status) } else { words };
+                    if words.is_empty() { format!("it ended with {} and said nothing", answer.status) } else { words };
                 Made::Refused(Meaning::of(&words), words)
             }
         };

@@ -3,6 +3,7 @@
 use super::child::ending_with_parent;
 use super::files::{self, FILES};
 use super::glue::glue;
+use crate::metal::answered::answer;
 use crate::metal::element::Element;
 use crate::metal::level::Sdk;
 use crate::metal::text::Source;
@@ -11,8 +12,10 @@ use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write;
 use std::fs;
 use std::hash::{Hash, Hasher};
+use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// Names under which a new enough compiler is looked for, newest first.
 const PROGRAMS: [&str; 4] = ["clang++-22", "clang++-21", "clang++-20", "clang++-19"];
@@ -63,21 +66,18 @@ impl Clang {
     /// RIGEL_CLANG, else the newest `clang++-N` of PATH from 19 on; what it makes is kept in `cache`.
     ///
     /// # Errors
-    /// That there is none, or that the folder cannot be written.
+    /// That there is none or that none says its version, or that the folder cannot be written.
     pub fn find(cache: PathBuf) -> Result<Clang, String> {
-        let version = |program: &Path| {
-            let output = Command::new(program).arg("--version").output().ok()?;
-            let version = String::from_utf8_lossy(&output.stdout).lines().next()?.to_owned();
-            output.status.success().then_some(version)
-        };
         let asked = std::env::var_os("RIGEL_CLANG").filter(|name| !name.is_empty()).map(PathBuf::from);
-        let mut names = asked.into_iter().chain(PROGRAMS.map(PathBuf::from));
-        let (program, version) =
-            names.find_map(|program| version(&program).map(|version| (program, version))).ok_or_else(|| {
-                "it needs clang of version 19 or newer, as clang++-19 on PATH (Debian and Ubuntu: apt install clang-19) or in \
-                 RIGEL_CLANG"
-                    .to_owned()
-            })?;
+        let (program, version) = match asked {
+            Some(program) => version(&program).map(|version| (program.clone(), version)).map_err(|why| {
+                format!(
+                    "RIGEL_CLANG names {}, which must be clang of version 19 or newer; asked for --version: {why}",
+                    program.display()
+                )
+            })?,
+            None => first(&PROGRAMS.map(PathBuf::from))?,
+        };
         let triples = triples();
         let mut hasher = DefaultHasher::new();
         (FILES, &triples).hash(&mut hasher);
@@ -213,6 +213,31 @@ impl Clang {
         (text, target, &self.version, &self.home).hash(&mut hasher);
         hasher.finish()
     }
+}
+
+/// How long a compiler may take to say its version.
+const VERSION_WITHIN: Duration = Duration::from_secs(10);
+
+/// The first line of what a compiler says of its version.
+fn version(program: &Path) -> Result<String, Error> {
+    let answer = answer(Command::new(program).arg("--version"), VERSION_WITHIN)?;
+    let line = answer.stdout.lines().next().filter(|_| answer.status.success());
+    line.map(str::to_owned).ok_or_else(|| Error::other(format!("it answers with {}", answer.status)))
+}
+
+/// The first compiler that says its version. One that is not there is not spoken of.
+fn first(programs: &[PathBuf]) -> Result<(PathBuf, String), String> {
+    let mut silent = String::new();
+    for program in programs {
+        match version(program) {
+            Ok(version) => return Ok((program.clone(), version)),
+            Err(why) if why.kind() == ErrorKind::NotFound => {}
+            Err(why) => silent += &format!("; {} --version: {why}", program.display()),
+        }
+    }
+    let needed = "it needs clang of version 19 or newer, as clang++-19 on PATH (Debian and Ubuntu: apt install clang-19) or in \
+                  RIGEL_CLANG";
+    Err(format!("{needed}{silent}"))
 }
 
 /// The header's table of triples, written from the project's.

@@ -28,6 +28,9 @@ use std::rc::Rc;
 /// How much longer a launch takes over tensors of the host that a planted rule makes slow.
 const SLOW: f64 = 3.0;
 
+/// Bytes of its memory.
+const MEMORY: u64 = 1 << 30;
+
 /// A device in software that runs kernel text.
 pub struct Simulated {
     clang: &'static Clang,
@@ -38,6 +41,8 @@ pub struct Simulated {
     channels: meters::Planted,
     /// Triples whose kernels do not load, as if the system were older than its compiler.
     pub gated: Vec<Types>,
+    /// Bytes that all its buffers may have together.
+    pub memory: u64,
     process: Child,
     requests: ChildStdin,
     answers: ChildStdout,
@@ -74,6 +79,7 @@ impl Simulated {
             clock: Clock::new(Rates::PLANTED),
             channels: meters::Planted::new(sdk),
             gated: Vec::new(),
+            memory: MEMORY,
             process,
             requests,
             answers,
@@ -268,7 +274,7 @@ impl Gpu for Simulated {
             backend: super::NAME.into(),
             kind: Kind::Simulated,
             cores: 1,
-            memory_bytes: 1 << 30,
+            memory_bytes: self.memory,
             driver: format!("{:016x}", self.clang.identity()),
             firmware: String::new(),
             toolchain: format!("{}; header {sdk}, language {}", self.clang.version(), sdk.language()),
@@ -344,6 +350,14 @@ impl Gpu for Simulated {
     }
 
     fn buffer(&mut self, bytes: &[u8]) -> Result<Buffer, Fault> {
+        let held: u64 = self.sizes.values().map(|&size| size as u64).sum();
+        let left = self.memory.saturating_sub(held);
+        if bytes.len() as u64 > left {
+            let (wanted, of) = (bytes.len(), self.memory);
+            return Err(Fault::OutOfMemory(format!(
+                "a buffer of {wanted} bytes; {left} of this device's {of} are left"
+            )));
+        }
         self.buffers += 1;
         let size = bytes.len() as u64;
         self.say(&[u32::from(b'B'), self.buffers, size as u32, (size >> 32) as u32], bytes);

@@ -8,7 +8,7 @@
 //! A selector is `metal-sim`, `metal-sim:SDK` with the version of the vendor's header (26.1, 26.5, 27.0), or `metal-sim:SDK:N` for
 //! device N of a family in which everything that can be planted is drawn.
 
-mod child;
+pub(super) mod child;
 pub mod clock;
 pub mod compiler;
 pub mod files;

@@ -43,8 +43,11 @@ inline float add_once(double a, double b, int bits, bool toward_zero) {
 // Adds the products of `depth` pairs to `c`.
 inline float accumulate(const planted_arithmetic &how, const number *a, const number *b, int depth, float c) {
   if (how.group == 1 && how.fraction_bits < 0 && how.bits == 24 && !how.toward_zero) {
-    // What is below gives the same bits; this is the processor's own instruction. Every element type's values are floats.
-    for (int k = 0; k < depth; k++) c = __builtin_fmaf(float(a[k].value), float(b[k].value), c);
+    // What add_once gives is the same; this is the processor's own instruction, for values that are floats: all but some under scales.
+    for (int k = 0; k < depth; k++) {
+      float x = float(a[k].value), y = float(b[k].value);
+      c = x == a[k].value && y == b[k].value ? __builtin_fmaf(x, y, c) : add_once(a[k].value * b[k].value, c, 24, false);
+    }
     return c != c ? __builtin_nanf("") : c;
   }
   for (int from = 0; from < depth; from += how.group) {
