@@ -23,6 +23,7 @@ mod encode;
 pub mod epilogue;
 pub mod exact;
 mod fits;
+mod foreign;
 pub mod format;
 mod ladder;
 pub mod layout;

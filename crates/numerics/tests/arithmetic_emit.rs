@@ -328,3 +328,39 @@ fn what_cannot_be_evaluated_is_not_emitted() {
     assert!("fortran".parse::<Target>().unwrap_err().to_string().contains("known: json rust c python"));
     assert_eq!(model.triple.c, Format::F32);
 }
+
+#[test]
+fn foreign_text_ends_no_comment_and_no_docstring() {
+    let plain = "a name";
+    let hostile = "x\"\"\"\nimport os #*/ \\ \u{1b}[2J\r\u{202e}??/\u{2028}\\";
+    let model = published(NAMES[0]);
+    let code = |text: &str, target| -> String {
+        text.lines()
+            .filter(|line| target == Target::Python || !line.starts_with("//"))
+            .map(|l| format!("{l}\n"))
+            .collect()
+    };
+    for target in [Target::Rust, Target::C, Target::Python] {
+        let written = |at: usize| {
+            let text = |i| (if i == at { hostile } else { plain }).to_owned();
+            let about = About { name: text(0), source: text(1), validation: text(2) };
+            emit::model(&model, target, &about, 64).unwrap()
+        };
+        let safe = written(3);
+        for at in 0..3 {
+            let spoiled = written(at);
+            for held in ["\u{1b}", "\r", "\u{202e}", "\u{2028}", "*/ ", "??/"] {
+                assert!(!spoiled.contains(held), "{target} {at} {held:?}");
+            }
+            if target == Target::Python {
+                let body = |text: &str| text.splitn(3, "\"\"\"").nth(2).unwrap().to_owned();
+                assert_eq!(body(&spoiled), body(&safe), "{at}");
+                assert!(!spoiled.split("\"\"\"").nth(1).unwrap().contains('\\'));
+            } else {
+                assert_eq!(code(&spoiled, target), code(&safe, target), "{at}");
+                let ends = |text: &str| text.lines().filter(|l| l.starts_with("//")).any(|l| l.ends_with('\\'));
+                assert!(!ends(&spoiled), "{target} {at}");
+            }
+        }
+    }
+}

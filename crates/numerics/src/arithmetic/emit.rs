@@ -32,6 +32,7 @@ mod write;
 use super::error::ModelError;
 use super::evaluator::Evaluator;
 use super::model::Model;
+use crate::foreign::foreign;
 use build::{Build, Program};
 use needs::Needs;
 use std::fmt;
@@ -124,10 +125,10 @@ pub fn model(model: &Model, target: Target, about: &About, most_k: usize) -> Res
 /// What stands at the top of every program.
 fn top(model: &Model, about: &About) -> [String; 4] {
     [
-        format!("What {} computes, bit by bit: d = c + a·b over k.", about.name),
+        format!("What {} computes, bit by bit: d = c + a·b over k.", foreign(&about.name)),
         format!("{model}."),
-        format!("Source: {}.", about.source.trim_end_matches('.')),
-        format!("Validation: {}.", about.validation.trim_end_matches('.')),
+        format!("Source: {}.", foreign(about.source.trim_end_matches('.'))),
+        format!("Validation: {}.", foreign(about.validation.trim_end_matches('.'))),
     ]
 }
 
