@@ -8,6 +8,8 @@ from run_files import Fault, text_of
 # Digest of the text of the input recipes that rigel_inputs.py follows.
 RECIPES = "a93f19ff97e80d053e75a9eb745b29f34c689204f1dab4d71134b3a7b887e52d"
 SCHEMA = 1
+# Every backend, with the kind of its runs.
+BACKENDS = {"cpu": "measured", "cuda": "measured", "metal": "measured", "metal-sim": "simulated", "sim": "simulated"}
 WANTED = {"schema": int, "run": str, "kind": str, "plan": str, "partition": str, "plan_hash": str, "recipe_hash": str, "seed": int, "device": dict}
 # Keys that are there besides, whatever they hold: a record that lacks one says less than every run does.
 ALSO = ("commit", "dirty", "binary_hash", "command", "concurrent_cells", "started", "host")
@@ -39,8 +41,13 @@ def record_of(path, name):
         raise Fault(path, None, f"schema is {record['schema']}; this verifier reads {SCHEMA}")
     if record["kind"] not in ("measured", "simulated"):
         raise Fault(path, None, f"kind is `{record['kind'][:100]}`; it is measured or simulated")
-    if record["device"].get("backend") == "sim" and record["kind"] != "simulated":
-        raise Fault(path, None, "kind is `measured`; the device's backend is software, so it is `simulated`")
+    backend, selector = record["device"]["backend"], record["device"]["selector"]
+    if type(backend) is not str or backend not in BACKENDS:
+        raise Fault(path, None, f"device.backend is `{str(backend)[:100]}`; known: {' '.join(BACKENDS)}")
+    if record["kind"] != BACKENDS[backend]:
+        raise Fault(path, None, f"kind is `{record['kind']}`; runs of the backend `{backend}` are `{BACKENDS[backend]}`")
+    if type(selector) is not str or selector and selector.partition(":")[0] != backend:
+        raise Fault(path, None, f"device.selector is `{str(selector)[:100]}`, which opens no device of the backend `{backend}`")
     if name.startswith("runs/") and name != f"runs/{record['run']}.json":
         raise Fault(path, None, f"holds run `{record['run'][:100]}`, which its name is not")
     return record

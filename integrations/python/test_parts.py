@@ -4,20 +4,27 @@
 """
 
 import bisect
+import json
 import math
 import os
 import random
+import re
 import struct
 import sys
+import tempfile
 import unittest
 from fractions import Fraction
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
 
 import blake3
 import cell_statistics
 import gates
 import number_formats
+import provenance
+import run_files
 from input_lines import Inputs
 from rigel_inputs import BLOCKS, FLOATS, INTEGERS, RECIPES, element
 
@@ -149,6 +156,37 @@ class Statistics(unittest.TestCase):
         self.assertEqual(cell_statistics.warmup([9000] * 4 + [1000] * 36), 6)
         self.assertEqual(cell_statistics.warmup([9000] * 20 + [1000] * 20), 0)
         self.assertEqual(cell_statistics.warmup([1000, 9000] * 20), 0)
+
+
+class KindsOfRuns(unittest.TestCase):
+    def test_the_table_is_the_ledgers(self):
+        with open(os.path.join(ROOT, "crates", "ledger", "src", "verify", "backends.rs"), encoding="utf-8") as file:
+            theirs = dict(re.findall(r'\("([a-z-]+)", RunKind::([A-Za-z]+)\)', file.read()))
+        self.assertEqual({name: kind.lower() for name, kind in theirs.items()}, provenance.BACKENDS)
+
+    def test_a_run_is_of_the_kind_of_its_backend_and_of_a_known_one(self):
+        with open(os.path.join(ROOT, "data", "nvidia-h200", "paper", "run.json"), encoding="utf-8") as file:
+            record = json.load(file)
+
+        def refusal(kind, backend, selector):
+            with tempfile.TemporaryDirectory() as directory:
+                path = os.path.join(directory, "run.json")
+                with open(path, "w", encoding="utf-8") as file:
+                    json.dump({**record, "kind": kind, "device": {**record["device"], "backend": backend, "selector": selector}}, file)
+                try:
+                    provenance.record_of(path, "run.json")
+                except run_files.Fault as fault:
+                    return str(fault)
+            return None
+
+        for backend, kind in provenance.BACKENDS.items():
+            other = "simulated" if kind == "measured" else "measured"
+            self.assertIsNone(refusal(kind, backend, backend))
+            self.assertIsNone(refusal(kind, backend, f"{backend}:0"))
+            self.assertIn("kind is", refusal(other, backend, backend))
+            self.assertIn("device.selector is", refusal(kind, backend, "none:0"))
+        for unknown in ("", "gpu", "Sim", "sim:x", None, 3):
+            self.assertIn("device.backend is", refusal("measured", unknown, "cpu"))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 mod planted;
 
 use planted::{Planted, files, forge};
+use rigel_ledger::provenance::RunKind;
 use rigel_ledger::verify::{CheckName, Report, verify};
 use std::path::Path;
 use tempfile::tempdir;
@@ -258,4 +259,29 @@ fn a_directory_without_a_run_is_an_error() {
     let dir = tempdir().unwrap();
     assert!(verify(dir.path()).is_err());
     assert!(verify(&dir.path().join("nowhere")).is_err());
+}
+
+#[test]
+fn a_run_is_of_the_kind_of_its_backend_and_of_a_known_one() {
+    let said = |kind, backend: &str, selector: &str| {
+        let dir = tempdir().unwrap();
+        let mut planted = Planted::new("run-1");
+        planted.provenance.kind = kind;
+        planted.provenance.device.backend = backend.to_owned();
+        planted.provenance.device.selector = selector.to_owned();
+        planted.sealed(dir.path());
+        failures(&verify(dir.path()).unwrap(), CheckName::Provenance)
+    };
+    let (measured, simulated) = (RunKind::Measured, RunKind::Simulated);
+    for (backend, kind) in
+        [("cpu", measured), ("cuda", measured), ("metal", measured), ("metal-sim", simulated), ("sim", simulated)]
+    {
+        let other = if kind == measured { simulated } else { measured };
+        assert!(said(kind, backend, backend).is_empty() && said(kind, backend, &format!("{backend}:0")).is_empty());
+        assert!(said(other, backend, backend)[0].2.starts_with("kind is"), "{backend}");
+        assert!(said(kind, backend, "none:0")[0].2.starts_with("device.selector is"), "{backend}");
+    }
+    for unknown in ["", "gpu", "Sim", "sim:x"] {
+        assert!(said(measured, unknown, unknown)[0].2.starts_with("device.backend is"), "{unknown}");
+    }
 }

@@ -20,6 +20,7 @@
 //! validation, whose 10⁶ outputs are not kept; of an order the counts of its pairs and row 0 of floats.
 
 mod asked;
+mod backends;
 mod differences;
 mod evidence;
 mod gates;
@@ -30,10 +31,10 @@ mod report;
 mod statistics;
 mod units;
 
+pub use backends::kind_of;
 pub use report::{Check, CheckName, Failure, Report};
 
 use crate::facts::derive;
-use crate::provenance::RunKind;
 use crate::rows::FactRow;
 use crate::store::{CELLS, FACTS, FileFault, MANIFEST, RUN, RUNS, Run, SAMPLES, StoreError, WITNESS};
 use std::path::Path;
@@ -115,9 +116,6 @@ fn demanded(dir: &Path, taken: impl Fn(&Check) -> bool) -> Result<(), StoreError
     }
 }
 
-/// The backend whose devices are software.
-const SOFTWARE: &str = "sim";
-
 /// Recipes of another text than this build's give other inputs, so no witness can be recomputed.
 fn provenance(run: &Run) -> Check {
     let ours = blake3::hash(rigel_numerics::recipe::RECIPE_TEXT.as_bytes()).to_hex().to_string();
@@ -131,12 +129,7 @@ fn provenance(run: &Run) -> Check {
                 format!("recipe_hash is `{}`; the input recipes of this rigel have `{ours}`", record.recipe_hash);
             failures.push(Failure::file(&path, what));
         }
-        if record.device.backend == SOFTWARE && record.kind != RunKind::Simulated {
-            failures.push(Failure::file(
-                &path,
-                "kind is `measured`; the device's backend is software, so it is `simulated`".to_owned(),
-            ));
-        }
+        failures.extend(backends::contradiction(record).map(|what| Failure::file(&path, what)));
         if record.plan != run.plan().name {
             let what = format!("plan is `{}`; plan.toml has the name `{}`", record.plan, run.plan().name);
             failures.push(Failure::file(&path, what));
