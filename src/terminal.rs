@@ -118,5 +118,40 @@ pub(crate) use tell;
 
 /// What [`tell`] does with its text.
 pub fn write_error(text: std::fmt::Arguments<'_>) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", harmless(&text.to_string()));
+}
+
+/// Lines of text in which names of files or arguments can stand, so that none of them steers the terminal: what is not seen is
+/// spelled out, but for line feeds and the colours that this program paints with.
+fn harmless(text: &str) -> String {
+    let lines = text.split('\n').map(|line| {
+        let mut out = String::new();
+        let mut rest = line;
+        while let Some(at) = rest.find('\x1b') {
+            out.push_str(&rigel_report::seen(&rest[..at]));
+            let code = PAINTED.into_iter().find(|code| rest[at..].starts_with(code));
+            out.push_str(code.unwrap_or("[U+001B]"));
+            rest = &rest[at + code.map_or(1, str::len)..];
+        }
+        out + &rigel_report::seen(rest)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What [`paint`] writes.
+const PAINTED: [&str; 7] = ["\x1b[1;31m", "\x1b[1;33m", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[31m", "\x1b[0m"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_not_steer_the_terminal() {
+        let text = format!("{} a\x1b[2Jb\x1b]0;c\x07\n  d\u{202e}", "\x1b[1;33mwarning:\x1b[0m");
+        let expected = format!("{}[0m a[U+001B][2Jb[U+001B]0;c[U+0007]\n  d[U+202E]", "\x1b[1;33mwarning:\x1b");
+        assert_eq!(harmless(&text), expected);
+        for line in ["", "plain", "two\nlines\n", &format!("{}", "\x1b[0m")] {
+            assert_eq!(harmless(line), line);
+        }
+    }
 }

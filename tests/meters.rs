@@ -118,3 +118,39 @@ fn a_run_says_where_its_time_went() {
     assert!(["kernels", "gate"].iter().all(|part| line.contains(part)), "{line}");
     assert!(!stdout(&output).contains("the tool itself"));
 }
+
+/// A software device of one path whose loop would run for longer than its clock can count, so that its meter tells one time again and again.
+const SLOW: &str = r#"
+name = "Slow"
+id = "sim-slow"
+version = "1"
+note = "invented"
+cores = 1
+memory_bytes = 1073741824
+[clock]
+reference_mhz = 1000
+[[path]]
+name = "scalar"
+[[path.triple]]
+triple = "f16,f16->f32"
+advertised = true
+source = "invented"
+rate = 1e9
+ceiling = { rate = 1.0, variants = [{ name = "ilp1x1", factor = 0.99 }, { name = "ilp4x1", factor = 1.0 }] }
+[[meter]]
+name = "board"
+reads = { energy = { idle_w = 20.0, load_w = 120.0 } }
+"#;
+
+#[test]
+fn a_meter_that_contradicts_itself_is_a_row_and_the_run_verifies() {
+    let dir = tempfile::tempdir().unwrap();
+    let (truth, run) = (dir.path().join("slow.toml"), dir.path().join("run"));
+    std::fs::write(&truth, SLOW).unwrap();
+    let few = ["--axis", "shape=64", "--axis", "types-shape=1"];
+    let device = format!("sim:{}", truth.display());
+    let output = rigel().args(["run", "--device", &device]).args(few).arg("--out").arg(&run).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(file(&run, "cells.csv").contains("the readings of meters contradict themselves"), "{}", stderr(&output));
+    rigel().arg("verify").arg(&run).assert().success();
+}

@@ -90,6 +90,9 @@ fn what_is_measured_is_thrown_away_by_fresh_alone_and_another_plan_is_told() {
     let other = rigel().args(SMALL).args(["--seed", "9", "--out"]).arg(&run).output().unwrap();
     assert_eq!(other.status.code(), Some(2));
     assert!(stderr(&other).contains("another plan") && stderr(&other).contains("--out"), "{}", stderr(&other));
+    assert!(stderr(&other).contains(" there and 9 here"), "{}", stderr(&other));
+    let other = rigel().args(SMALL).args(["--timeout", "7", "--out"]).arg(&run).output().unwrap();
+    assert!(stderr(&other).contains("limits.timeout_s is "), "{}", stderr(&other));
 }
 
 #[cfg(unix)]
@@ -100,6 +103,24 @@ fn a_name_that_is_no_text_is_taken() {
     let run = dir.path().join(std::ffi::OsStr::from_bytes(b"run-\xff"));
     rigel().args(SMALL).arg("--out").arg(&run).assert().success();
     rigel().arg("verify").arg(&run).assert().success();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_may_be_reached_by_a_link() {
+    let dir = tempfile::tempdir().unwrap();
+    let (place, link) = (dir.path().join("place"), dir.path().join("link"));
+    std::os::unix::fs::symlink(&place, &link).unwrap();
+    let early = rigel().args(SMALL).arg("--out").arg(&link).output().unwrap();
+    assert_eq!(early.status.code(), Some(2));
+    assert!(stderr(&early).contains("a link to a place that is not there"), "{}", stderr(&early));
+    assert!(!place.exists());
+    fs::create_dir(&place).unwrap();
+    rigel().args(SMALL).arg("--out").arg(&link).assert().success();
+    for command in ["verify", "report", "figures"] {
+        rigel().arg(command).arg(&link).assert().success();
+    }
+    assert!(place.join("report.html").is_file());
 }
 
 #[cfg(unix)]

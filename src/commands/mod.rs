@@ -6,6 +6,7 @@ mod compare;
 mod compare_models;
 mod completions;
 mod devices;
+mod differing;
 mod emit;
 mod explain;
 mod export;

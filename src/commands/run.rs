@@ -1,5 +1,6 @@
 //! How is a plan measured, from options to a sealed run with its page?
 
+use super::differing::first_difference;
 use super::fail_on::FailOn;
 use super::planning::{self, Planned};
 use super::{list, metallibs, report};
@@ -10,7 +11,7 @@ use crate::terminal;
 use rigel_ledger::Provenance;
 use rigel_ledger::facts::Evidence;
 use rigel_ledger::provenance::{MissingMeterRecord, RunKind};
-use rigel_ledger::store::{Run, RunWriter, StoreError};
+use rigel_ledger::store::{PLAN, Run, RunWriter, StoreError};
 use rigel_study::campaign::{Campaign, Ended};
 use rigel_study::device_lock::DeviceLock;
 use rigel_study::origin::{self, Binary};
@@ -18,6 +19,8 @@ use rigel_study::pieces::Piece;
 use rigel_study::rules;
 use rigel_study::spent::Spent;
 use rigel_study::supervisor::Workers;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -170,7 +173,21 @@ fn provenance(args: &RunArgs, planned: &mut Planned) -> Provenance {
     origin::provenance(&planned.plan, &args.plan.device, planned.device.as_mut(), &binary)
 }
 
+/// The first mebibyte of a text, which holds a whole plan; empty where it cannot be read.
+fn beginning(path: &Path) -> String {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(1 << 20).read_to_string(&mut text));
+    if read.is_ok() { text } else { String::new() }
+}
+
 fn open_writer(args: &RunArgs, out: &Path, planned: &Planned, provenance: &Provenance) -> anyhow::Result<RunWriter> {
+    if out.is_symlink() && !out.exists() {
+        let why = format!(
+            "{} is a link to a place that is not there; make that directory, or name another with --out",
+            out.display()
+        );
+        return Err(failure(Exit::Usage, why));
+    }
     let opened = if is_fresh(args) {
         RunWriter::fresh(out, &planned.plan, provenance)
     } else {
@@ -178,9 +195,12 @@ fn open_writer(args: &RunArgs, out: &Path, planned: &Planned, provenance: &Prove
     };
     let writer = opened.map_err(|error| match error {
         StoreError::Changed { field: "plan_hash", .. } => {
+            let there = beginning(&out.join(PLAN));
+            let key = first_difference(&there, &planned.plan.to_toml())
+                .unwrap_or_else(|| "a preset, --filter, --axis, --seed or probe differs".into());
             let why = format!(
-                "{} holds a run of another plan: a preset, --filter, --axis, --seed or probe differs. Name another directory with --out, \
-                 or give the options of that run to go on with it; --fresh would delete it",
+                "{} holds a run of another plan: {key}. Name another directory with --out, or give the options of that run to go on \
+                 with it; --fresh would delete it",
                 out.display()
             );
             failure(Exit::Usage, why)

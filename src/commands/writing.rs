@@ -33,7 +33,9 @@ pub fn put(path: &Path, bytes: &[u8], check: bool) -> anyhow::Result<bool> {
         );
         return Err(refuse(&why));
     }
-    if kind(folder).is_some_and(|kind| kind.is_symlink()) && run.is_some() {
+    // The run itself may be reached by a link; below it none leads out.
+    let below = run.as_ref().is_some_and(|(_, inside)| inside.components().count() > 1);
+    if below && kind(folder).is_some_and(|kind| kind.is_symlink()) {
         return Err(refuse("the folder is a link out of the run; remove the link"));
     }
     match kind(path) {

@@ -17,6 +17,7 @@ use rigel_ledger::plan::{Limits, Plan};
 use rigel_ledger::rows::{CellId, CellRow, Identity, Outcome, PowerRow, SampleRow, WitnessRow};
 use rigel_ledger::store::{RunWriter, StoreError};
 use rigel_ledger::units::UnitRecord;
+use rigel_ledger::verify;
 use rigel_numerics::Time;
 
 /// Who watches.
@@ -163,12 +164,19 @@ impl Campaign<'_> {
         let attempt = self.attempt(0, Job::Meters { cells: cells.clone(), window_s, energy })?;
         match &attempt.end {
             End::Done => {
-                self.append_fresh(block_name::METERS, attempt.measured.into_iter().map(Measured::rows).collect())?;
                 // Readings of another piece began at 0 as well: these go behind them.
                 let last = self.writer.power().iter().map(|row| row.time_ns.0).max();
-                let behind = last.map_or(0, |last| last + Time::from_seconds(1.0).0);
+                let behind = last.map_or(0, |last| last.saturating_add(Time::from_seconds(1.0).0));
                 let mut rows: Vec<PowerRow> = attempt.readings.into_iter().map(MeterReading::row).collect();
-                rows.iter_mut().for_each(|row| row.time_ns.0 += behind);
+                rows.iter_mut().for_each(|row| row.time_ns.0 = row.time_ns.0.saturating_add(behind));
+                // Whatever a meter says, no run is sealed that could not be verified.
+                if let Some(fault) = verify::readings_fault(&rows) {
+                    let mut row = CellRow::blank(&row_of(&cells[0], &cells[0].tile), 0);
+                    row.reason = format!("the readings of meters contradict themselves: {fault}");
+                    self.append_fresh(block_name::METERS, vec![(row, vec![], vec![])])?;
+                    return Ok(Ended::Complete);
+                }
+                self.append_fresh(block_name::METERS, attempt.measured.into_iter().map(Measured::rows).collect())?;
                 self.writer.append_power(&rows)?;
                 Ok(Ended::Complete)
             }

@@ -32,6 +32,7 @@ mod statistics;
 mod units;
 
 pub use backends::kind_of;
+pub use power::readings_fault;
 pub use report::{Check, CheckName, Failure, Report};
 
 use crate::facts::derive;

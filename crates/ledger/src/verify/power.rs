@@ -5,10 +5,46 @@ use crate::facts::power::{IDLE, PERIOD};
 use crate::parts::missing_parts;
 use crate::rows::{CellId, CellRow, PowerRow, Work};
 use crate::store::{POWER, Run};
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 /// The unit of counters of energy.
 const COUNTER: &str = "J";
+
+/// What speaks against a reading behind another one in the file.
+fn faults(before: &PowerRow, reading: &PowerRow) -> Vec<String> {
+    let mut faults = Vec::new();
+    let key = |reading: &PowerRow| (reading.meter.clone(), reading.time_ns);
+    match key(before).cmp(&key(reading)) {
+        Ordering::Equal => {
+            faults.push("a duplicate: the meter has a reading of this time on the line above".to_owned())
+        }
+        Ordering::Greater => faults.push("stands before the row above in order of meter and time".to_owned()),
+        Ordering::Less => {}
+    }
+    if before.meter != reading.meter {
+        return faults;
+    }
+    if before.unit != reading.unit {
+        faults.push(format!("unit is `{}`; the meter's reading above has `{}`", reading.unit, before.unit));
+    }
+    if before.unit == COUNTER && before.value > reading.value {
+        let (above, value) = (before.value, reading.value);
+        faults.push(format!("value is {value:?} J after {above:?} J: a counter of energy never falls"));
+    }
+    faults
+}
+
+/// The first reason why a run with these readings, in any order, could not be verified: a meter that tells one time twice, changes its
+/// unit, or is a counter that falls.
+pub fn readings_fault(readings: &[PowerRow]) -> Option<String> {
+    let mut sorted: Vec<&PowerRow> = readings.iter().collect();
+    sorted.sort_by_key(|reading| (&reading.meter, reading.time_ns));
+    sorted.windows(2).find_map(|pair| {
+        let fault = faults(pair[0], pair[1]).into_iter().next()?;
+        Some(format!("{} at {} ns: {fault}", pair[1].meter, pair[1].time_ns.0))
+    })
+}
 
 pub(super) fn check(run: &Run) -> Check {
     let path = run.dir().join(POWER);
@@ -20,22 +56,8 @@ pub(super) fn check(run: &Run) -> Check {
     let mut before: Option<&PowerRow> = None;
     for (i, reading) in run.power().iter().enumerate() {
         let mut say = |what: String| failures.push(Failure::line(&path, i as u64 + 2, what));
-        let key = |reading: &PowerRow| (reading.meter.clone(), reading.time_ns);
-        match before.map(|before| key(before).cmp(&key(reading))) {
-            Some(std::cmp::Ordering::Equal) => {
-                say("a duplicate: the meter has a reading of this time on the line above".to_owned());
-            }
-            Some(std::cmp::Ordering::Greater) => {
-                say("stands before the row above in order of meter and time".to_owned())
-            }
-            _ => {}
-        }
-        let same = before.filter(|before| before.meter == reading.meter);
-        if let Some(unit) = same.map(|before| &before.unit).filter(|unit| **unit != reading.unit) {
-            say(format!("unit is `{}`; the meter's reading above has `{unit}`", reading.unit));
-        }
-        if let Some(above) = same.filter(|above| above.unit == COUNTER && above.value > reading.value) {
-            say(format!("value is {:?} J after {:?} J: a counter of energy never falls", reading.value, above.value));
+        if let Some(before) = before {
+            faults(before, reading).into_iter().for_each(&mut say);
         }
         before = Some(reading);
         let known = [IDLE, PERIOD].contains(&reading.phase.as_str()) || loads.contains(&reading.phase);
