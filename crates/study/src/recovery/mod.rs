@@ -113,6 +113,9 @@ const BEHIND: usize = 20;
 const FINER: usize = 300;
 /// Tiles that may be asked before the last validation.
 const TILES: u64 = 4_800;
+/// Tiles up to which a search that got stuck begins again with other draws: its questions, and with them the trees that come first, are then
+/// others.
+const AGAIN: u64 = TILES / 2;
 /// Counterexamples of a validation that join the observations, with their relatives.
 const JOINING: usize = 24;
 /// Fresh dot products by which a model is refuted quickly, as a part of a whole validation.
@@ -139,7 +142,19 @@ pub fn recover(unit: &mut dyn Unit, effort: &Effort) -> Result<Recovery, Recover
             validation: None,
             counterexample: None,
         },
-        None => model_of(&mut asker, &spec, effort)?,
+        None => {
+            let first = model_of(&mut asker, &spec, effort)?;
+            let stuck = matches!(&first, Recovered::Inexact { why: Why::Unexplained { .. }, .. });
+            if stuck && asker.probes().before_validation() <= AGAIN {
+                let other = Effort { seed: rigel_numerics::random::stream(effort.seed, 1), ..*effort };
+                match model_of(&mut asker, &spec, &other)? {
+                    exact @ Recovered::Exact { .. } => exact,
+                    _ => first,
+                }
+            } else {
+                first
+            }
+        }
     };
     Ok(Recovery { unit: spec.name, seed: effort.seed, probes: asker.probes(), recovered })
 }
