@@ -150,7 +150,7 @@ mod tests {
         let text = format!("{} a\x1b[2Jb\x1b]0;c\x07\n  d\u{202e}", "\x1b[1;33mwarning:\x1b[0m");
         let expected = format!("{}[0m a[U+001B][2Jb[U+001B]]0;c[U+0007]\n  d[U+202E]", "\x1b[1;33mwarning:\x1b");
         assert_eq!(harmless(&text), expected);
-        for line in ["", "plain", "two\nlines\n", &format!("{}", "\x1b[0m")] {
+        for line in ["", "plain", "two\nlines\n", "\x1b[0m"] {
             assert_eq!(harmless(line), line);
         }
     }
