@@ -66,7 +66,12 @@ impl Options {
                 "--triples" => options.triples = triples(&value)?,
                 "--paths" => options.paths = value.split(',').map(str::to_owned).collect(),
                 "--recipe" => options.recipe = value.parse().map_err(|e| bad(&e))?,
-                "--burst" => options.burst = value.parse::<usize>().map_err(|e| bad(&e))?.max(2),
+                "--burst" => {
+                    options.burst = value.parse().map_err(|e| bad(&e))?;
+                    if options.burst < 2 {
+                        return Err(bad(&"at least 2, as the first does not count"));
+                    }
+                }
                 "--rounds" => options.rounds = value.parse().map_err(|e| bad(&e))?,
                 "--loops" => {
                     options.loops = match value.as_str() {

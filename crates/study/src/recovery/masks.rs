@@ -8,10 +8,10 @@
 //! swallows, and where the output has too few bits to count. Then units are asked one by one: a unit alone has survived
 //! if and only if the output is the unit.
 
+use super::kinds::with_each;
 use super::knobs::sums;
 use super::question::{Asker, Question};
 use super::scope::Scope;
-use super::shapes::with_each;
 use super::terms::{code, range};
 use rigel_device::unit::{UnitError, UnitSpec};
 use rigel_numerics::arithmetic::{CPlace, Join, JoinOrder, Node, Split};

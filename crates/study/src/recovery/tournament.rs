@@ -6,9 +6,10 @@
 //! optimal exploration in multi-armed bandits", ICML 2013), and what has been pursued in vain is not pursued again.
 
 use super::fit::{Fit, Fitter};
+use super::kinds::{Kind, kinds};
 use super::knobs::{Knob, Operand, Place, form_at, number_of_sums, step, sums};
 use super::settings::Fineness;
-use super::shapes::{Kind, bare, kinds};
+use super::shapes::bare;
 use super::witnesses::Set;
 use rigel_numerics::Rounding;
 use rigel_numerics::arithmetic::{Evaluator, Model, Node, Rounded, ScaledPart};
